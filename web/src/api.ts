@@ -61,11 +61,13 @@ export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
 export type { Kernels, ProductKernel } from "./load/kernels.js";
 export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
+export type { IndexedPiece } from "./model/generate_many.js";
 export type { FinishReason, Piece } from "./model/session/generate.js";
 export {
   type ExtendOptions,
   FULL_POLICIES,
   type FullPolicy,
+  type GenerateManyOptions,
   type GenerateOptions,
   type ModelGenerateOptions,
   type RetuneSessionOptions,

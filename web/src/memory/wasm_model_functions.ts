@@ -166,6 +166,8 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
   /** `states` is 0 for a model without recurrent layers. */
   model_forward(model: number, cache: number, sequence: number, states: number, tokens: number, count: number): Status;
+  /** `texts` are [count] of TextFields in bindings/forward.cpp. */
+  model_forward_texts(model: number, texts: number, count: number): Status;
   /** Writes the address of new states to `result`; 0 if the model has no recurrent layers. */
   model_states(model: number, checkpoints: number, result: number): Status;
   model_forward_begin(
@@ -184,6 +186,8 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_row_attention(model: number, token: number, out: number): Status;
   model_hidden(model: number): number;
   model_logits(model: number, first: number, count: number, out: number): Status;
+  /** `outs` are the addresses for the logits of each text of the last call. */
+  model_last_logits(model: number, outs: number): Status;
   model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;
   model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
 

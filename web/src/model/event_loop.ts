@@ -14,8 +14,8 @@ export class EventLoopYielder {
   }
 }
 
-/** Resolves in a new task. A message arrives at once, while browsers delay nested timers by 4 ms. */
-function nextTask(): Promise<void> {
+/** Resolves in a new task. A message arrives at once, while browsers delay nested timers by 4 ms. @internal */
+export function nextTask(): Promise<void> {
   if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

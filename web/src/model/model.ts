@@ -27,8 +27,11 @@ import {
 import { WholeTextsCore } from "./embed/whole_texts.js";
 import { CHAT_OPTIONS, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
-import type { Piece } from "./session/generate.js";
+import { generateMany, type IndexedPiece, readBatchSize, tokensOfPrompts } from "./generate_many.js";
+import { type Piece, readGenerateOptions } from "./session/generate.js";
 import {
+  GENERATE_MANY_OPTIONS,
+  type GenerateManyOptions,
   MODEL_GENERATE_OPTIONS,
   type ModelGenerateOptions,
   readCheckpoints,
@@ -143,14 +146,43 @@ export class Model implements Disposable {
     const signal = optionalSignal(others.signal);
     const session = this.session(contextLength === undefined ? {} : { contextLength });
     try {
-      const tokens = await this.promptTokens(prompt);
-      if (tokens.length === 0)
-        fail("INVALID_ARGUMENT", "prompt", "is empty; pass text, token ids or messages with at least one token");
+      const tokens = await this.#tokensOf(prompt);
       await session.append(tokens, signal && { signal });
       yield* session.generate(others);
     } finally {
       session.dispose();
     }
+  }
+
+  /**
+   * Continues several prompts at once. In each step all texts get a token, and each weight is read once for all of them,
+   * so four texts take far less than four times as long as one. Each text has the tokens that {@link Model.generate}
+   * gives. The seed is that of the first text, and the next texts have the next numbers. Sessions of a model whose
+   * generations run at the same time share their steps in the same way.
+   * @returns pieces with the index of their prompt, round by round
+   * @throws {@link RopewalkError} as {@link Model.generate}, with the prompt at fault; then all texts end.
+   */
+  async *generateMany(
+    prompts: readonly Prompt[],
+    options?: GenerateManyOptions,
+  ): AsyncGenerator<IndexedPiece, void, void> {
+    const { contextLength, batchSize, ...others } = checkOptions(options, GENERATE_MANY_OPTIONS);
+    const settings = {
+      batchSize: readBatchSize(batchSize),
+      options: others,
+      newSession: () => this.session(contextLength === undefined ? {} : { contextLength }),
+    };
+    optionalSignal(others.signal);
+    readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
+    this.#checkGenerates();
+    yield* generateMany(await tokensOfPrompts(prompts, (prompt: Prompt) => this.#tokensOf(prompt)), settings);
+  }
+
+  async #tokensOf(prompt: Prompt): Promise<Int32Array> {
+    const tokens = await this.promptTokens(prompt);
+    if (tokens.length === 0)
+      fail("INVALID_ARGUMENT", "prompt", "is empty; pass text, token ids or messages with at least one token");
+    return tokens;
   }
 
   /**

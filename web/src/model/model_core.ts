@@ -16,6 +16,7 @@ import { type LayerWatcher, walkLayers } from "./layer_walk.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import { stateBytes } from "./recurrent_layers.js";
 import { newStates, TextMemory } from "./text_memory.js";
+import { TokenBatches, type TextsReader } from "./token_batches.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /**
@@ -47,14 +48,16 @@ export interface MemoryOptions {
 const MAX_CACHE_LENGTH = 2 ** 30;
 
 /** The weights of a model in wasm memory, and the calls into the core that use them. @internal */
-export class ModelCore {
+export class ModelCore implements TextsReader {
   readonly heap: Heap;
   readonly plan: ModelPlan;
   readonly useScalarKernels: boolean;
   /** See fingerprintOf(). */
   readonly fingerprint: string;
   readonly #owned: Owned;
-  /** The cache of the last forward(). */
+  /** Reads the next tokens of texts that are read token by token. */
+  readonly batches = new TokenBatches(this);
+  /** The cache of the last forward() of one text. */
   #lastCache: KvCacheCore | undefined;
   /** Whether watchers are called, so that no other text may be read. */
   #isWalking = false;
@@ -139,10 +142,7 @@ export class ModelCore {
     const { cache, statesAddress } = memory;
     this.checkIdle();
     this.#lastCache = undefined;
-    const check = (status: Status): void => {
-      if (["k", "v"].includes(heap.fieldOf(status))) failOnKeys(cache);
-      heap.check(status);
-    };
+    const check = (status: Status): void => this.#checkForward(status, cache);
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
       const run = watchers.length === 0 ? "model_forward" : "model_forward_begin";
@@ -157,6 +157,36 @@ export class ModelCore {
       }
     }
     this.#lastCache = cache;
+  }
+
+  /** Adds a token to each of several texts in one forward(). On failure their memories are unchanged. */
+  forwardTexts(texts: readonly { readonly memory: TextMemory; readonly token: number }[]): void {
+    const { heap, address } = this;
+    this.checkIdle();
+    this.#lastCache = undefined;
+    const WORDS = 5; // of the core's TextFields
+    heap.borrow(texts.length * (WORDS + 1) * 4, (fields) => {
+      const ids = fields + texts.length * WORDS * 4;
+      const words = texts.flatMap(({ memory }, i) => [memory.cache.address, 0, memory.statesAddress, ids + i * 4, 1]);
+      new Uint32Array(heap.buffer, fields, words.length).set(words);
+      new Int32Array(heap.buffer, ids, texts.length).set(texts.map(({ token }) => token));
+      this.#checkForward(heap.module.model_forward_texts(address, fields, texts.length), texts[0]!.memory.cache);
+    });
+    if (texts.length === 1) this.#lastCache = texts[0]!.memory.cache;
+  }
+
+  /** Writes the logits of each text of the last forwardTexts() to wasm memory, [vocabularySize] each. */
+  writeLastLogits(targets: readonly number[]): void {
+    const { heap, address } = this;
+    heap.borrow(targets.length * 4, (list) => {
+      new Uint32Array(heap.buffer, list, targets.length).set(targets);
+      heap.check(heap.module.model_last_logits(address, list));
+    });
+  }
+
+  #checkForward(status: Status, cache: KvCacheCore): void {
+    if (["k", "v"].includes(this.heap.fieldOf(status))) failOnKeys(cache);
+    this.heap.check(status);
   }
 
   /** Runs whole texts (a WholeTexts of the core) through the layers. */

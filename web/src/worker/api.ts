@@ -4,6 +4,7 @@ export type { CachedModel } from "../files/cache/models.js";
 export type { HubChoice, ModelSource } from "../files/model_files.js";
 export type { Kernels, ProductKernel } from "../load/kernels.js";
 export type { LoadOptions } from "../load/load.js";
+export type { IndexedPiece } from "../model/generate_many.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
 export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js";
 export type { ModelOptions, PerplexityOptions } from "../model/options.js";
@@ -18,6 +19,7 @@ export type { TokenProbability } from "../model/session/sampler.js";
 export type {
   ExtendOptions,
   FullPolicy,
+  GenerateManyOptions,
   GenerateOptions,
   ModelGenerateOptions,
   RetuneSessionOptions,

@@ -4,7 +4,7 @@ import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateOptions } from "../model/session/options.js";
+import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
@@ -91,6 +91,12 @@ export interface ServerMethods {
   invoke(id: number, name: string, args: readonly unknown[], call?: Call, options?: object): Promise<Reply>;
   /** Starts generating: in a session, or with a model and a prompt. */
   generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void;
+  generateMany(
+    call: Call,
+    model: number,
+    options: CloneableOptions<GenerateManyOptions>,
+    prompts: readonly Prompt[],
+  ): void;
   /** The next piece of a generation; none after the last. */
   nextPiece(call: number): Promise<Reply & { readonly piece?: Piece }>;
   /** Ends a generation. */

@@ -5,7 +5,7 @@ import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateOptions } from "../model/session/options.js";
+import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
@@ -159,6 +159,17 @@ export class RpcServer implements ServerMethods {
     const session = prompt === undefined ? this.#get("session", id) : undefined;
     const pieces = session === undefined ? this.#get("model", id).generate(prompt!, all) : session.generate(all);
     this.#generations.set(call.id, { pieces, session, controller });
+  }
+
+  generateMany(
+    call: Call,
+    model: number,
+    options: CloneableOptions<GenerateManyOptions>,
+    prompts: readonly Prompt[],
+  ): void {
+    const controller = new AbortController();
+    const pieces = this.#get("model", model).generateMany(prompts, { ...options, signal: controller.signal });
+    this.#generations.set(call.id, { pieces, session: undefined, controller });
   }
 
   async nextPiece(call: number): Promise<Reply & { piece?: Piece }> {

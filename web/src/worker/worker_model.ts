@@ -4,9 +4,10 @@ import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { checkOptions } from "../base/options.js";
 import { listOf } from "../base/lists.js";
 import { CHAT_OPTIONS, PERPLEXITY_OPTIONS, type PerplexityOptions } from "../model/options.js";
-import { MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
+import { GENERATE_MANY_OPTIONS, MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
+import type { IndexedPiece } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateOptions } from "../model/session/options.js";
+import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from "../model/embed/options.js";
 import { isList, type TextInput, textList } from "../model/embed/text_input.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
@@ -65,6 +66,28 @@ export class WorkerModel implements AsyncDisposable {
       (server, call, rest) => server.generate(call, this.#id, rest, cloneable),
       () => undefined,
     );
+  }
+
+  /**
+   * Continues several prompts at once, as `Model.generateMany`.
+   * @throws {@link RopewalkError} as `Model.generateMany`; rejects with the signal's reason.
+   */
+  async *generateMany(
+    prompts: readonly Prompt[],
+    options?: GenerateManyOptions,
+  ): AsyncGenerator<IndexedPiece, void, void> {
+    const { ...given } = checkOptions(options, GENERATE_MANY_OPTIONS);
+    optionalSignal(given.signal);
+    const cloneable =
+      typeof prompts === "string"
+        ? prompts
+        : listOf(prompts, "prompts", "a list of prompts").map((prompt) => cloneablePrompt(prompt as Prompt));
+    const pieces = this.#client.stream(
+      given,
+      (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable as Prompt[]),
+      () => undefined,
+    );
+    yield* pieces as AsyncGenerator<IndexedPiece, void, void>;
   }
 
   /**

@@ -180,6 +180,7 @@ export async function* generate(
       await yielder.yieldIfDue();
     }
   } finally {
+    text.core.batches.leave(text);
     sampler.dispose();
   }
 }

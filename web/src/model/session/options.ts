@@ -37,6 +37,12 @@ export interface ModelGenerateOptions extends GenerateOptions {
   contextLength?: number;
 }
 
+/** Options of `model.generateMany()`. */
+export interface GenerateManyOptions extends ModelGenerateOptions {
+  /** The most texts at once, 1 to 256. The next one begins when one has ended. Default: 8. */
+  batchSize?: number;
+}
+
 /** @internal */
 export interface CheckpointSettings {
   readonly spacing: number;
@@ -171,6 +177,12 @@ export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("gener
 export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
   ...GENERATE,
   contextLength: true,
+});
+/** @internal */
+export const GENERATE_MANY_OPTIONS: OptionNames = optionNames<GenerateManyOptions>("generateMany()", {
+  ...GENERATE,
+  contextLength: true,
+  batchSize: true,
 });
 /** @internal */
 export const SHIFT_OPTIONS: OptionNames = optionNames<ShiftSessionOptions>("shift()", { keep: true, discard: true });

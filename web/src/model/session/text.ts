@@ -5,7 +5,6 @@ import type { KvCacheCore } from "../../cache/core.js";
 import { save as saveCache } from "../../cache/image.js";
 import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
-import type { Heap } from "../../memory/heap.js";
 import { Owned } from "../../memory/owned.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
@@ -17,28 +16,21 @@ import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.
 import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
+import type { BatchedText } from "../token_batches.js";
+import { freeLogits, TokensAhead } from "./tokens_ahead.js";
 
 /** The longest context of a session, in tokens. */
 const LONGEST_CONTEXT = 2 ** 24;
 
-/** Tokens that were read before they are certain, with the logits and hidden states after each. */
-interface Ahead {
-  readonly tokens: Int32Array;
-  readonly logits: Owned;
-  readonly hidden: readonly Float32Array[];
-  /** The next one to take over. */
-  next: number;
-}
-
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
-export class SessionText {
+export class SessionText implements BatchedText {
   contextLength: number;
   readonly core: ModelCore;
   readonly #cacheSettings: CacheSettings;
   readonly #logits: Owned;
   /** The keys, values and states of the tokens, and of those ahead. */
   #held: TextMemory;
-  #ahead: Ahead | undefined;
+  #ahead: TokensAhead | undefined;
   #tokens: number[] = [];
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
@@ -73,15 +65,15 @@ export class SessionText {
     }
   }
 
-  /** Without the tokens ahead. */
-  get #memory(): TextMemory {
+  /** Keys, values and states of the tokens, without those ahead. */
+  get memory(): TextMemory {
     this.#forgetAhead();
     return this.#held;
   }
 
   #forgetAhead(): void {
     if (this.#ahead === undefined) return;
-    this.#ahead.logits.dispose();
+    this.#ahead.dispose();
     this.#ahead = undefined;
     this.#held.rewind(this.length);
     this.#changed(); // the model has read other tokens since the last one of the text
@@ -93,7 +85,7 @@ export class SessionText {
   }
 
   get #cache(): KvCacheCore {
-    return this.#memory.cache;
+    return this.memory.cache;
   }
 
   /** Throws DISPOSED if the session or the model is disposed. */
@@ -151,7 +143,7 @@ export class SessionText {
     this.checkAlive();
     if (this.length === 0) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
     if (!this.#hasFreshLogits) this.#readAgain(this.length - 1, this.length);
-    return this.#logits.address;
+    return this.logitsAddress;
   }
 
   /** Hidden state of the last token, a copy. */
@@ -197,11 +189,13 @@ export class SessionText {
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
     if (this.length === 0) this.#ropes.forEach((rope, group) => this.#setRope(this.#cache, group, rope, length));
+    const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
     for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
       if (first >= reread) signal?.throwIfAborted(); // an abort must not lose tokens that were read before
       this.checkAlive();
-      this.#forward(tokens.slice(first, first + BATCH_TOKENS), first + BATCH_TOKENS >= tokens.length);
+      if (readsOne) await this.core.batches.read(this, tokens[0]!);
+      else this.#forward(tokens.slice(first, first + BATCH_TOKENS), first + BATCH_TOKENS >= tokens.length);
       onProgress?.({ done: Math.min(first + BATCH_TOKENS, tokens.length), total: tokens.length });
       await yielder.yieldIfDue();
     }
@@ -222,16 +216,11 @@ export class SessionText {
     const { core } = this;
     const tokens = Int32Array.of(token, ...guesses);
     if (this.length === 0 || this.#changesFactors(this.length + tokens.length)) return;
-    const size = core.vocabularySize;
-    const memory = this.#memory;
-    const logits = new Owned(core.heap, core.heap.allocate(tokens.length * size * 4), "session", freeLogits);
+    const memory = this.memory;
     try {
       core.forward(memory, tokens, this.#watchers, this.length);
-      core.writeLogits(0, logits.address, tokens.length);
-      const hidden = Array.from(tokens, (_, i) => core.hidden(i));
-      this.#ahead = { tokens, logits, hidden, next: 0 };
+      this.#ahead = new TokensAhead(core, tokens);
     } catch (error) {
-      logits.dispose();
       memory.rewind(this.length);
       throw error;
     }
@@ -239,21 +228,17 @@ export class SessionText {
 
   /** Whether append() finds this token read already. */
   hasAhead(token: number): boolean {
-    return this.#ahead !== undefined && this.#ahead.tokens[this.#ahead.next] === token;
+    return this.#ahead?.next === token;
   }
 
-  /** Takes over a token that was read ahead. */
   #takeAhead(token: number): void {
     const ahead = this.#ahead!;
-    const { heap, vocabularySize: size } = this.core;
-    const row = heap.floats(ahead.logits.address + ahead.next * size * 4, size);
-    heap.floats(this.#logits.address, size).set(row);
     this.#tokens.push(token);
     this.#changed();
-    this.#hidden = ahead.hidden[ahead.next++]!;
+    this.#hidden = ahead.take(this.logitsAddress);
     this.#hasFreshLogits = true;
-    if (ahead.next === ahead.tokens.length) {
-      ahead.logits.dispose();
+    if (ahead.next === undefined) {
+      ahead.dispose();
       this.#ahead = undefined;
     }
   }
@@ -278,12 +263,12 @@ export class SessionText {
     wholeNumber(keep, 0, this.length, "keep");
     if (keep === this.length) fail("INVALID_ARGUMENT", "discard", `has no tokens left: keep is ${keep}, all of them`);
     wholeNumber(discard, 1, this.length - keep, "discard");
-    if (this.#memory.hasStates && keep + discard === this.length) {
+    if (this.memory.hasStates && keep + discard === this.length) {
       this.rewind(keep); // nothing moves
       return;
     }
     if (this.#cache.layers.length > 0) shiftCache(this.#cache, { keep, discard });
-    this.#memory.shiftStates(keep, discard);
+    this.memory.shiftStates(keep, discard);
     this.#tokens.splice(keep, discard);
     this.#checkpointLength = Math.min(this.#checkpointLength, this.length);
     this.#changed();
@@ -291,13 +276,13 @@ export class SessionText {
 
   /** Lets rewind() return to this length without reading tokens again. */
   keepCheckpoint(): void {
-    this.#memory.keepCheckpoint();
+    this.memory.keepCheckpoint();
     this.#checkpointLength = this.length;
   }
 
   /** Takes over the checkpoints of a text with the same tokens. */
   shareCheckpoints(other: SessionText): void {
-    this.#memory.shareCheckpoints(other.#memory);
+    this.memory.shareCheckpoints(other.memory);
     this.#checkpointLength = Math.min(other.#checkpointLength, this.length);
   }
 
@@ -310,7 +295,7 @@ export class SessionText {
 
   save(): Uint8Array {
     const cache = saveCache(this.#cache, 0);
-    const states = this.#memory.saveStates();
+    const states = this.memory.saveStates();
     return writeSession({ model: this.core.fingerprint, tokens: this.#tokens, ropes: this.#ropes }, cache, states);
   }
 
@@ -325,7 +310,7 @@ export class SessionText {
       memory.dispose();
       throw error;
     }
-    this.#memory.dispose();
+    this.memory.dispose();
     this.#held = memory;
     this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
@@ -334,7 +319,8 @@ export class SessionText {
   }
 
   dispose(): void {
-    this.#ahead?.logits.dispose();
+    this.core.batches.leave(this);
+    this.#ahead?.dispose();
     this.#ahead = undefined;
     this.#held.dispose();
     this.#logits.dispose();
@@ -343,7 +329,7 @@ export class SessionText {
   /** Goes back to the last known state of the first `length` tokens, and reads the tokens from there to `end` again. */
   #readAgain(length: number, end: number): void {
     this.core.checkIdle();
-    const known = this.#memory.rewind(length);
+    const known = this.memory.rewind(length);
     const again = Int32Array.from(this.#tokens.slice(known, end));
     this.#tokens.length = known;
     this.#checkpointLength = Math.min(this.#checkpointLength, known);
@@ -373,23 +359,36 @@ export class SessionText {
   #forward(tokens: Int32Array, isLast = true): void {
     const { core } = this;
     const batch = { first: this.length, rows: tokens.length };
-    core.forward(this.#memory, tokens, this.#watchers, batch.first);
+    core.forward(this.memory, tokens, this.#watchers, batch.first);
+    this.#addTokens(tokens);
+    this.recorder?.end(batch);
+    if (!isLast) return;
+    core.writeLogits(tokens.length - 1, this.logitsAddress);
+    this.#hidden = core.hidden(tokens.length - 1);
+    this.#hasFreshLogits = true;
+  }
+
+  /** Address of the logits of the next token, fresh or not. */
+  get logitsAddress(): number {
+    return this.#logits.address;
+  }
+
+  /** Takes over a token that was read with those of other texts. */
+  accept(token: number, row: number | undefined): void {
+    this.#addTokens([token]);
+    if (row === undefined) return;
+    this.#hidden = this.core.hidden(row);
+    this.#hasFreshLogits = true;
+  }
+
+  #addTokens(tokens: Iterable<number>): void {
     for (const token of tokens) this.#tokens.push(token);
     this.#changed();
     if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
-    this.recorder?.end(batch);
-    if (!isLast) return;
-    core.writeLogits(tokens.length - 1, this.#logits.address);
-    this.#hidden = core.hidden(tokens.length - 1);
-    this.#hasFreshLogits = true;
   }
 }
 
 /** Throws INVALID_ARGUMENT for an invalid context length. @internal */
 export function checkContext(length: unknown, least = 1): number {
   return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
-}
-
-function freeLogits(heap: Heap, address: number): void {
-  heap.free(address);
 }

@@ -1,0 +1,124 @@
+// Continues several prompts at once: in each step all texts get a token, and each weight is read once for all of them.
+import { wholeNumber } from "../base/checks.js";
+import { fail, RopewalkError } from "../base/errors.js";
+import { listOf } from "../base/lists.js";
+import type { Piece } from "./session/generate.js";
+import type { GenerateOptions } from "./session/options.js";
+import type { Session } from "./session/session.js";
+
+/** A piece of one of several texts. */
+export interface IndexedPiece extends Piece {
+  /** Index of its prompt. */
+  index: number;
+}
+
+/** @internal */
+export interface ManySettings {
+  /** The most texts at once. */
+  readonly batchSize: number;
+  /** Of each text; its seed, if there is one, is that of the first. */
+  readonly options: GenerateOptions;
+  readonly newSession: () => Session;
+}
+
+interface ActiveText {
+  readonly index: number;
+  readonly session: Session;
+  readonly pieces: AsyncGenerator<Piece, void, void>;
+}
+
+/** Throws INVALID_ARGUMENT. @internal */
+export function readBatchSize(given: unknown): number {
+  return wholeNumber(given ?? 8, 1, 256, "batchSize");
+}
+
+/**
+ * The token ids of each prompt.
+ * @param tokensOf - of one prompt; the fields of its errors begin with `prompt`
+ * @internal
+ */
+export async function tokensOfPrompts<Prompt>(
+  prompts: unknown,
+  tokensOf: (prompt: Prompt) => Promise<Int32Array>,
+): Promise<Int32Array[]> {
+  if (typeof prompts === "string") fail("INVALID_ARGUMENT", "prompts", "must be a list of prompts (got a string)");
+  const all: Int32Array[] = [];
+  for (const [index, prompt] of listOf(prompts, "prompts", "a list of prompts").entries())
+    all.push(await inPrompt(index, () => tokensOf(prompt as Prompt)));
+  return all;
+}
+
+/**
+ * Texts begin in the order of their prompts, and the next one begins when one has ended.
+ * @internal
+ */
+export async function* generateMany(
+  prompts: readonly Int32Array[],
+  settings: ManySettings,
+): AsyncGenerator<IndexedPiece, void, void> {
+  const active = new Set<ActiveText>();
+  let next = 0;
+  try {
+    for (;;) {
+      while (active.size < settings.batchSize && next < prompts.length) {
+        active.add(await begin(prompts, next, active, settings));
+        next++;
+      }
+      if (active.size === 0) return;
+      // all texts are asked for their next tokens before any piece is passed on, so that a slow loop doesn't part them
+      const round = await Promise.all(
+        [...active].map(async (text) => ({
+          text,
+          piece: (await inPrompt(text.index, () => text.pieces.next())).value,
+        })),
+      );
+      for (const { text } of round.filter(({ piece }) => piece === undefined || piece.finish !== undefined)) {
+        active.delete(text);
+        text.session.dispose();
+      }
+      for (const { text, piece } of round) if (piece !== undefined) yield { index: text.index, ...piece };
+    }
+  } finally {
+    for (const { session } of active) session.dispose();
+  }
+}
+
+async function begin(
+  prompts: readonly Int32Array[],
+  index: number,
+  active: ReadonlySet<ActiveText>,
+  { options, newSession }: ManySettings,
+): Promise<ActiveText> {
+  const { signal, seed } = options;
+  signal?.throwIfAborted();
+  const prompt = prompts[index]!;
+  const read = [...active].find(
+    (text) => isSame(prompts[text.index]!, prompt) && text.session.length === prompt.length,
+  );
+  const session = read === undefined ? newSession() : read.session.fork();
+  try {
+    if (read === undefined) await inPrompt(index, () => session.append(prompt, signal && { signal }));
+    const own = seed === undefined ? options : { ...options, seed: (seed + index) % 2 ** 53 };
+    return { index, session, pieces: session.generate(own) };
+  } catch (error) {
+    session.dispose();
+    throw error;
+  }
+}
+
+/** Runs `act`, and names the prompt in its errors. */
+async function inPrompt<T>(index: number, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof RopewalkError)) throw error;
+    const { code, field, message, cause } = error;
+    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+    const path = `prompts[${index}]${field.replace(/^(?:prompt|tokens)/, "").replace(/^(?=\w)/, ": ")}`;
+    return fail(code, path, text, cause === undefined ? {} : { cause });
+  }
+}
+
+function isSame(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((token, i) => token === b[i]);
+}
