@@ -12,7 +12,7 @@ constexpr std::int64_t kTurnWork = 4;
 constexpr std::int64_t kQuantizeWork = 16;
 
 // Minimum number of tokens for which unpacking weights for tiles is worthwhile.
-constexpr int kTokensForTiles = 4;
+constexpr int kTokensForTiles = 3;
 
 }  // namespace
 
