@@ -5,6 +5,7 @@
 //   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
 //   npm run bench -- lookup         prompt lookup, compared with plain generation (not part of the others)
 //   npm run bench -- format         structured output, compared with free text (not part of the others)
+//   npm run bench -- batches        several texts at once, compared with one (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the table of models to docs/whole_models.md too
@@ -141,7 +142,9 @@ async function runProfile(part, args) {
 
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const parts = ["rope", "models", "embed", "lookup", "format", "variants"].filter((part) => args.includes(part));
+  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "variants"].filter((part) =>
+    args.includes(part),
+  );
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
   await setUp(["build", "browsers"]);
   await build();
@@ -170,7 +173,11 @@ async function bench(args) {
     const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
     await measure("embeddings in Chromium", benchEmbed(inPage, args));
   }
-  for (const [part, title] of Object.entries({ lookup: "prompt lookup", format: "structured output" })) {
+  for (const [part, title] of Object.entries({
+    lookup: "prompt lookup",
+    format: "structured output",
+    batches: "several texts at once",
+  })) {
     if (!wants(part)) continue;
     for (const name of Object.keys(links)) {
       const command = [...flagsOf(name), join("tests", "bench", part, `${part}.mjs`), name];

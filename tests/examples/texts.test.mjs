@@ -9,6 +9,7 @@ const pages = {
   "README.md": { blocks: 3, checks: 3 },
   "docs/accuracy.md": { blocks: 1, checks: 1 },
   "docs/apps/openai.md": { blocks: 1, checks: 4 },
+  "docs/apps/batches.md": { blocks: 2, checks: 2 },
   "docs/apps/structured_output.md": { blocks: 3, checks: 4 },
   "docs/apps/views.md": { blocks: 5, checks: 7 },
   "docs/attention.md": { blocks: 5, checks: 5 },
