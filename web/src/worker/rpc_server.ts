@@ -5,7 +5,9 @@ import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
+import type { DraftModel } from "../model/session/draft.js";
 import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
+import { receiveDraft } from "./draft_handle.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
@@ -155,7 +157,7 @@ export class RpcServer implements ServerMethods {
 
   generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void {
     const controller = new AbortController();
-    const all = { ...options, signal: controller.signal };
+    const all = { ...this.#withDraft(options), signal: controller.signal };
     const session = prompt === undefined ? this.#get("session", id) : undefined;
     const pieces = session === undefined ? this.#get("model", id).generate(prompt!, all) : session.generate(all);
     this.#generations.set(call.id, { pieces, session, controller });
@@ -168,8 +170,15 @@ export class RpcServer implements ServerMethods {
     prompts: readonly Prompt[],
   ): void {
     const controller = new AbortController();
-    const pieces = this.#get("model", model).generateMany(prompts, { ...options, signal: controller.signal });
+    const pieces = this.#get("model", model).generateMany(prompts, {
+      ...this.#withDraft(options),
+      signal: controller.signal,
+    });
     this.#generations.set(call.id, { pieces, session: undefined, controller });
+  }
+
+  #withDraft<Options extends { draft?: DraftModel }>(options: Options): Options {
+    return receiveDraft(options, (id) => this.#get("model", id));
   }
 
   async nextPiece(call: number): Promise<Reply & { piece?: Piece }> {

@@ -15,6 +15,7 @@ import type { Perplexity } from "../model/perplexity.js";
 import type { SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
+import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { ModelHandle } from "./protocol.js";
 import { WorkerSession } from "./worker_session.js";
@@ -42,6 +43,7 @@ export class WorkerModel implements AsyncDisposable {
     this.chatTemplate = chatTemplate;
     this.tokenizer = new WorkerTokenizer(client, tokenizer);
     client.watch(this, id);
+    nameModel(this, client, id);
   }
 
   /**
@@ -62,7 +64,7 @@ export class WorkerModel implements AsyncDisposable {
     optionalSignal(given.signal);
     const cloneable = cloneablePrompt(prompt);
     yield* this.#client.stream(
-      given,
+      sendDraft(given, this.#client),
       (server, call, rest) => server.generate(call, this.#id, rest, cloneable),
       () => undefined,
     );
@@ -83,7 +85,7 @@ export class WorkerModel implements AsyncDisposable {
         ? prompts
         : listOf(prompts, "prompts", "a list of prompts").map((prompt) => cloneablePrompt(prompt as Prompt));
     const pieces = this.#client.stream(
-      given,
+      sendDraft(given, this.#client),
       (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable as Prompt[]),
       () => undefined,
     );

@@ -26,6 +26,7 @@ import type {
   SessionOptions,
   ShiftSessionOptions,
 } from "../model/session/options.js";
+import { sendDraft } from "./draft_handle.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 import type { RpcClient } from "./rpc_client.js";
 
@@ -197,7 +198,7 @@ export class WorkerSession implements AsyncDisposable {
     const { ...given } = checkOptions(options, GENERATE_OPTIONS);
     const stream = (): AsyncGenerator<Piece, void, void> =>
       this.#client.stream(
-        given,
+        sendDraft(given, this.#client),
         (server, call, rest) => server.generate(call, this.#id, rest),
         (reply) => this.#storeState(reply),
       );

@@ -9,6 +9,7 @@ import type { Tokenizer } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { listOf } from "../../base/lists.js";
 import { breakingTokens } from "./breakers.js";
+import { Draft, type DraftModel, readDraft } from "./draft.js";
 import { PromptLookup } from "./prompt_lookup.js";
 import { FULL_POLICIES, type FullPolicy, GENERATE_OPTIONS, type GenerateOptions } from "./options.js";
 import type { SamplingOptions } from "./sampling_options.js";
@@ -61,6 +62,8 @@ export interface GenerateSettings {
   readonly keep: number | undefined;
   readonly alternatives: number;
   readonly guesses: number;
+  readonly draft: DraftModel | undefined;
+  readonly draftTokens: number;
   readonly format: OutputFormat | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -80,6 +83,8 @@ export function readGenerateOptions(
     keep,
     logprobs,
     promptLookup,
+    draft,
+    draftTokens,
     format,
     signal,
     ...sampling
@@ -100,6 +105,8 @@ export function readGenerateOptions(
     keep: keep === undefined ? undefined : wholeNumber(keep, 0, 2 ** 24, "keep"),
     alternatives: wholeNumber(logprobs ?? 0, 0, vocabularySize, "logprobs"),
     guesses: wholeNumber(promptLookup ?? 0, 0, 63, "promptLookup"),
+    draft: readDraft(draft),
+    draftTokens: wholeNumber(draftTokens ?? 7, 1, 63, "draftTokens"),
     format,
     signal: optionalSignal(signal),
   };
@@ -118,6 +125,8 @@ export async function* generate(
     keep,
     alternatives,
     guesses,
+    draft: draftModel,
+    draftTokens,
     format,
     signal,
   }: GenerateSettings,
@@ -127,13 +136,17 @@ export async function* generate(
   if (whenFull === "shift") keptTokens(keep, text.contextLength);
   if (guesses > 0 && !text.canReadAhead)
     fail("UNSUPPORTED_MODEL", "promptLookup", "must be 0 for a model with recurrent layers, which can't go back");
+  if (draftModel !== undefined && !text.canReadAhead)
+    fail("UNSUPPORTED_MODEL", "draft", "can't be used for a model with recurrent layers, which can't go back");
   const lookup = guesses > 0 ? new PromptLookup(guesses, text.tokens) : undefined;
   const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
   const matcher = format === undefined ? undefined : formats.matcher(format);
   const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
   const stream = tokenizer.stream({ continues: text.length > 0 });
   const yielder = new EventLoopYielder();
+  let draft: Draft | undefined;
   try {
+    if (draftModel !== undefined) draft = new Draft(draftModel, draftTokens, tokenizer);
     for (let count = 1; count <= maxTokens; count++) {
       signal?.throwIfAborted();
       if (matcher?.isStuck() === true)
@@ -155,8 +168,10 @@ export async function* generate(
       matcher?.accept(token);
       const endsHere = isFull();
       lookup?.add(token);
-      if (lookup !== undefined && !endsHere && !text.hasAhead(token)) {
-        const guessed = lookup.guesses(Math.min(text.contextLength - text.length - 1, maxTokens - count - 1));
+      if (!endsHere && !text.hasAhead(token)) {
+        const room = Math.min(text.contextLength - text.length - 1, maxTokens - count - 1);
+        const repeats = lookup?.guesses(room) ?? [];
+        const guessed = repeats.length > 0 ? repeats : ((await draft?.guesses([...text.tokens, token], room)) ?? []);
         if (guessed.length > 0) text.readAhead(token, guessed);
       }
       if (!endsHere) await text.append(Int32Array.of(token));
@@ -182,6 +197,7 @@ export async function* generate(
   } finally {
     text.core.batches.leave(text);
     sampler.dispose();
+    draft?.dispose();
   }
 }
 

@@ -4,6 +4,7 @@ import { checkOptions, type OptionNames, optionNames } from "../../base/options.
 import type { OutputFormat } from "../../grammar/format.js";
 import type { AttentionKind } from "../model_plan.js";
 import { defaultCheckpoints } from "../checkpoints.js";
+import type { DraftModel } from "./draft.js";
 import { SAMPLING, type SamplingOptions } from "./sampling_options.js";
 
 /** Options of a session. */
@@ -132,6 +133,14 @@ export interface GenerateOptions extends SamplingOptions {
    */
   promptLookup?: number;
   /**
+   * A smaller model with the same vocabulary, which guesses the next tokens. The model reads the guesses together, and
+   * keeps those that it would have generated. Not with recurrent layers. Default: none. With `promptLookup`, it guesses
+   * where the text doesn't repeat itself.
+   */
+  draft?: DraftModel;
+  /** The most tokens that `draft` guesses at once, 1 to 63. It stops earlier where it isn't sure. Default: 7. */
+  draftTokens?: number;
+  /**
    * What the text may look like: JSON, a schema, a regular expression, choices or a grammar. Tokens that would leave it
    * aren't sampled, and the end only where the text is complete. `maxTokens` and `stop` still end the text earlier.
    */
@@ -150,6 +159,8 @@ const GENERATE = {
   keep: true,
   logprobs: true,
   promptLookup: true,
+  draft: true,
+  draftTokens: true,
   format: true,
   signal: true,
 } as const;

@@ -1,0 +1,123 @@
+// Guesses the next tokens of a text with a smaller model: speculative decoding (Leviathan et al. 2022, arXiv:2211.17192), with guesses that
+// are kept if they are the tokens that were sampled.
+import { fail, RopewalkError } from "../../base/errors.js";
+import { show } from "../../base/show.js";
+
+/** A model that guesses, of the same runtime: of `rw.model()`, or for a model in a Worker, of the same Worker. */
+export interface DraftModel {
+  readonly info: { readonly generates: boolean; readonly memory: { readonly states: number } };
+  readonly tokenizer: object;
+  session(): unknown;
+}
+
+/** What is used of a Session. */
+interface DraftSession {
+  readonly contextLength: number;
+  append(tokens: Iterable<number>): Promise<void>;
+  rewind(length: number): void;
+  logprobs(count: number): { readonly token: number; readonly logprob: number }[];
+  dispose(): void;
+}
+
+/** What is used of a Tokenizer. @internal */
+export interface Vocabulary {
+  readonly vocabularySize: number;
+  token(id: number): string;
+}
+
+/** Guessing ends with a token that is less probable: 1/2 as ln p. A wrong guess costs more than a missed one. */
+const LEAST_LOGPROB = Math.log(0.5);
+
+/** Checks what can be checked without the text's own model. Throws INVALID_ARGUMENT. @internal */
+export function readDraft(given: unknown): DraftModel | undefined {
+  if (given === undefined) return undefined;
+  const draft = given as Partial<DraftModel> | null;
+  if (typeof draft !== "object" || typeof draft?.session !== "function" || typeof draft.info !== "object")
+    return fail("INVALID_ARGUMENT", "draft", `must be a model that rw.model() returned (got ${show(given)})`);
+  if (!draft.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
+  if (draft.info.memory.states > 0)
+    fail("INVALID_ARGUMENT", "draft", "has recurrent layers, which can't go back when a guess was wrong");
+  return draft as DraftModel;
+}
+
+/** @internal */
+export class Draft {
+  readonly #session: DraftSession;
+  readonly #most: number;
+  /** What the draft model has read. */
+  #read: number[] = [];
+
+  /**
+   * @param most - the most tokens to guess at once
+   * @param vocabulary - of the text's model. Throws INVALID_ARGUMENT if the draft model has another one.
+   */
+  constructor(model: DraftModel, most: number, vocabulary: Vocabulary) {
+    checkVocabulary(model.tokenizer as Vocabulary, vocabulary);
+    const session = model.session() as DraftSession;
+    if (typeof session.append !== "function")
+      fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread: one that rw.model() returned there");
+    this.#session = session;
+    this.#most = most;
+  }
+
+  /** The tokens that may follow a text, at most `room`. */
+  async guesses(tokens: readonly number[], room: number): Promise<number[]> {
+    const most = Math.min(this.#most, room, this.#session.contextLength - tokens.length);
+    if (most < 1) return [];
+    const agreed = commonLength(this.#read, tokens);
+    // the last token is read anew if nothing else is, for its logits
+    const known = Math.min(agreed, tokens.length - 1);
+    if (known < this.#read.length) this.#session.rewind(known);
+    this.#read.length = known;
+    await this.#append(tokens.slice(known));
+    const guesses: number[] = [];
+    for (;;) {
+      const [best] = this.#session.logprobs(1);
+      if (best === undefined || best.logprob < LEAST_LOGPROB) return guesses;
+      guesses.push(best.token);
+      if (guesses.length === most) return guesses;
+      await this.#append([best.token]);
+    }
+  }
+
+  dispose(): void {
+    this.#session.dispose();
+  }
+
+  async #append(tokens: readonly number[]): Promise<void> {
+    await this.#session.append(tokens);
+    for (const token of tokens) this.#read.push(token);
+  }
+}
+
+function commonLength(a: readonly number[], b: readonly number[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return i;
+  return length;
+}
+
+/** Pairs of vocabularies that are equal, which takes some milliseconds to find out. */
+const EQUAL = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
+
+function checkVocabulary(draft: Vocabulary, own: Vocabulary): void {
+  if (draft === own || EQUAL.get(draft)?.has(own) === true) return;
+  const refuse = (problem: string): never =>
+    fail("INVALID_ARGUMENT", "draft", `must have the same vocabulary as the model: ${problem}`);
+  if (draft.vocabularySize !== own.vocabularySize)
+    refuse(`it has ${draft.vocabularySize} tokens instead of ${own.vocabularySize}`);
+  for (let id = 0; id < own.vocabularySize; id++) {
+    const [given, expected] = [draft, own].map((vocabulary) => tokenOf(vocabulary, id));
+    if (given !== expected) refuse(`token ${id} is ${show(given)} instead of ${show(expected)}`);
+  }
+  EQUAL.set(draft, (EQUAL.get(draft) ?? new WeakSet()).add(own));
+}
+
+/** The text of a token; undefined for an id without one. */
+function tokenOf(vocabulary: Vocabulary, id: number): string | undefined {
+  try {
+    return vocabulary.token(id);
+  } catch (error) {
+    if (error instanceof RopewalkError && error.code === "INVALID_ARGUMENT") return undefined;
+    throw error;
+  }
+}
