@@ -59,6 +59,17 @@ test("--prompt-lookup gives the same text", async () => {
   assert.match((await ropewalk(["generate", llama, "a", "--prompt-lookup", "64"])).stderr, /from 0 to 63/);
 });
 
+test("--draft gives the same text", async () => {
+  const flags = ["-n", "30", "--temperature", "0", "--logit-bias", "7=9"];
+  const plain = JSON.parse((await run(...flags)).stdout);
+  for (const more of [[], ["--draft-tokens", "3"]])
+    assert.deepEqual(JSON.parse((await run(...flags, "--draft", llama, ...more)).stdout).tokens, plain.tokens);
+  const message = async (...more) => (await ropewalk(["generate", llama, "a", ...more])).stderr;
+  assert.match(await message("--draft-tokens", "3"), /--draft-tokens: needs --draft/);
+  assert.match(await message("--draft", "nowhere.gguf"), /nowhere\.gguf/);
+  assert.match(await message("--draft", llama, "--draft-tokens", "64"), /from 1 to 63/);
+});
+
 test("errors name the option of the command line", async () => {
   for (const [flags, message] of [
     [["--dry-base", "2"], /--dry-base: needs --dry/],

@@ -43,7 +43,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const format = await formatFrom(flags);
-  await withTextModel(terminal, source, flags, signal, async (model) => {
+  await withTextModel(terminal, source, flags, signal, async (model, drafting) => {
     requireTemplate(model, "use ropewalk generate");
     const conversation = new Conversation(model, flags.system);
     try {
@@ -53,7 +53,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         terminal,
         model,
         conversation,
-        { ...samplingFrom(flags), ...format, maxTokens, whenFull },
+        { ...samplingFrom(flags), ...format, ...drafting, maxTokens, whenFull },
         signal,
       ).run();
     } finally {

@@ -10,7 +10,7 @@ import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
 import { samplingFrom } from "./sampling.js";
-import { addTextOptions, type TextFlags, withTextModel } from "./text_command.js";
+import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
 
 interface Flags extends TextFlags {
   maxTokens?: number;
@@ -80,7 +80,7 @@ async function run(
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
-  await withTextModel(terminal, source, flags, signal, async (model) => {
+  await withTextModel(terminal, source, flags, signal, async (model, drafting) => {
     const session = model.session();
     try {
       warnAboutLength(terminal, session, model);
@@ -88,7 +88,8 @@ async function run(
         terminal,
         session,
         await tokensOf(model, text, flags),
-        { ...flags, ...format },
+        flags,
+        { ...format, ...drafting },
         signal,
       );
       terminal.note(summary(generated));
@@ -116,14 +117,15 @@ async function generate(
   terminal: Terminal,
   session: Session,
   prompt: Int32Array,
-  flags: Flags & Pick<GenerateOptions, "format">,
+  flags: Flags,
+  more: DraftOptions & Pick<GenerateOptions, "format">,
   signal: AbortSignal,
 ): Promise<Generated> {
   ensureFits(session, prompt.length, flags);
   const isEndless = flags.whenFull !== "stop";
   const options: GenerateOptions & { seed: number } = {
     ...samplingFrom(flags),
-    ...(flags.format !== undefined && { format: flags.format }),
+    ...more,
     whenFull: flags.whenFull,
     stop: flags.stop ?? [],
     signal,

@@ -1,6 +1,7 @@
 // What the commands that generate text have in common: their options, and opening the model.
 import { type Command, Option } from "commander";
-import { FULL_POLICIES, type FullPolicy, load, type Model } from "../../index.node.js";
+import { fail } from "../../base/errors.js";
+import { FULL_POLICIES, type FullPolicy, type GenerateOptions, load, type Model } from "../../index.node.js";
 import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -16,7 +17,12 @@ export interface TextFlags
   system?: string;
   context?: number;
   whenFull: FullPolicy;
+  draft?: string;
+  draftTokens?: number;
 }
+
+/** The options of `generate()` that --draft and --draft-tokens set. */
+export type DraftOptions = Pick<GenerateOptions, "draft" | "draftTokens">;
 
 /** Adds the options for the context, threads, sampling, the format and RoPE. `shift` says what --when-full shift does. */
 export function addTextOptions(command: Command, whenFull: FullPolicy, shift: string): void {
@@ -26,22 +32,32 @@ export function addTextOptions(command: Command, whenFull: FullPolicy, shift: st
     .addOption(threadOption())
     .addOption(quantizeOption())
     .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
+  command
+    .option("--draft <model>", "a smaller model with the same vocabulary that guesses tokens: the same text, faster")
+    .option("--draft-tokens <n>", "the most tokens that --draft guesses at once (default: 7)", parseInteger(1, 63));
   addSamplingOptions(command);
   addFormatOptions(command);
   addRopeOptions(command);
 }
 
-/** Opens a model that generates text, calls `use`, and disposes of the model. */
+/** Opens a model that generates text, and that of --draft, calls `use`, and disposes of them. */
 export async function withTextModel(
   terminal: Terminal,
   source: string,
   flags: TextFlags,
   signal: AbortSignal,
-  use: (model: Model) => Promise<void>,
+  use: (model: Model, drafting: DraftOptions) => Promise<void>,
 ): Promise<void> {
+  const { draft: draftSource, draftTokens } = flags;
+  if (draftTokens !== undefined && draftSource === undefined)
+    fail("INVALID_ARGUMENT", "--draft-tokens", "needs --draft");
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), (model) => {
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     requireText(model);
-    return use(model);
+    if (draftSource === undefined) return use(model, {});
+    const { contextLength } = model.info;
+    return withModel(terminal, rw, draftSource, { contextLength, signal }, (draft) =>
+      use(model, { draft, ...(draftTokens !== undefined && { draftTokens }) }),
+    );
   });
 }
