@@ -20,7 +20,7 @@ export function reportParts(diagnosis: Diagnosis): HTMLElement[] {
     ...(recipe?.blocks.map(blockElement) ?? []),
     ...(recipe?.note ? [withText("p", recipe.note)] : []),
     ...findingPart("Good to know", notes),
-    ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers)] : []),
+    ...(layers.length > 0 ? [withText("h3", "Its RoPE"), layerTable(layers, diagnosis.support.isEncoder)] : []),
     ...otherLayers(diagnosis).map((text) => withText("p", text)),
     ...(memory
       ? [
@@ -105,12 +105,17 @@ function findingItem({ code, severity, field, text, source }: Finding): HTMLElem
   return element("li", severity, [heading, withText("p", text), where]);
 }
 
-function layerTable(groups: readonly LayerGroup[]): HTMLElement {
+/** Windows of encoders reach to both sides. */
+function layerTable(groups: readonly LayerGroup[], isEncoder: boolean): HTMLElement {
   const of = (name: string, value: (group: LayerGroup) => string): string[] => [name, ...groups.map(value)];
   const rows = [
     of("layers", ({ layers }) => (layers.length === 0 ? "all" : String(layers.length))),
     of("sees", ({ window }) =>
-      window === null ? "not in the file" : window === 0 ? "all tokens" : `${count(window)} tokens`,
+      window === null
+        ? "not in the file"
+        : window === 0
+          ? "all tokens"
+          : `${count(isEncoder ? 2 * window - 1 : window)} tokens`,
     ),
     of("pairing", ({ pairing }) => pairing),
     of("base", ({ base }) => shown(base)),

@@ -19,11 +19,12 @@ import { layerGroups, layersOf } from "./layers.js";
 import { mainGroup, servedLength } from "./lengths.js";
 import { cacheMemory } from "./memory.js";
 import { type Opened, openSource } from "./open.js";
-import { draftBlocks, type Order } from "./recipe.js";
+import { draftBlocks, type RopeOrder } from "./recipe.js";
 import { checkBlock } from "./recipe_check.js";
 import { systemReports } from "./systems.js";
 import { readWithLength } from "./trained_length.js";
 import { supportOf } from "../model/support.js";
+import { describeWithoutRope } from "./without_rope.js";
 import { verdictOf, verdictWithoutRope } from "./verdict.js";
 
 /** Options of {@link Diagnose}. */
@@ -113,7 +114,8 @@ function describeAll(
   requested: number | undefined,
 ): Partial<Diagnosis> {
   const first = mainGroup(layerGroups(rw, facts, ropes, 1));
-  if (first === undefined) return withoutRope(facts, ropes, faults);
+  if (first === undefined)
+    return describeWithoutRope(name, facts, ropes, sorted(faults), { requested, someLength: SOME_LENGTH });
   const served = servedLength(first.config);
   const length = requested ?? served ?? SOME_LENGTH;
   const groups = layerGroups(rw, facts, ropes, length);
@@ -161,16 +163,7 @@ function describeAll(
   };
 }
 
-function withoutRope(facts: Facts, { layersWithoutRope }: ConfigRopes, faults: readonly Finding[]): Partial<Diagnosis> {
-  return {
-    verdict: verdictWithoutRope(facts, faults),
-    findings: sorted(faults),
-    layersWithoutRope: [...layersWithoutRope],
-    recurrentLayers: [...recurrentLayers(facts.source, layersWithoutRope.length).layers],
-  };
-}
-
-function recipeOf(rw: Ropewalk, order: Order): Recipe {
+function recipeOf(rw: Ropewalk, order: RopeOrder): Recipe {
   const { facts, groups, extension } = order;
   return {
     summary: extension.summary,

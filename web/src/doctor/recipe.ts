@@ -15,8 +15,9 @@ export interface Order {
   /** File name of the model. */
   readonly name: string;
   readonly groups: readonly LayerGroup[];
-  readonly main: LayerGroup;
-  readonly extension: Extension;
+  /** Undefined for a model without RoPE, as the extension. */
+  readonly main: LayerGroup | undefined;
+  readonly extension: Extension | undefined;
   readonly length: number;
   /** The scaling in the file as it is written. */
   readonly scaling: Dict;
@@ -26,10 +27,19 @@ export interface Order {
   readonly hasMemory: boolean;
 }
 
+/** An order for a model with RoPE. */
+export interface RopeOrder extends Order {
+  readonly main: LayerGroup;
+  readonly extension: Extension;
+}
+
+/** Whether the keys of a model change. */
+const isScaled = (order: Order): order is RopeOrder => order.extension?.changes === true;
+
 /** Lines for all systems. A GGUF file is run by llama.cpp, and by Ropewalk if it has the architecture. */
 export function draftBlocks(order: Order): Draft[] {
-  const { facts, extension } = order;
-  const transformers = extension.changes ? transformersBlocks(order) : [unchangedBlock(order)];
+  const { facts } = order;
+  const transformers = isScaled(order) ? transformersBlocks(order) : [unchangedBlock(order)];
   const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order)];
   return [llamaBlock(order), ...hub, ...(order.runs === null ? [] : ropewalkBlocks(order))];
 }
@@ -52,15 +62,15 @@ function unchangedBlock(order: Order): Draft {
 
 function llamaBlock(order: Order): Draft {
   const { extension, main, length, facts, name } = order;
-  const { rope_type, factor, original_max_position_embeddings: original } = extension.config.rope_scaling ?? {};
+  const { rope_type, factor, original_max_position_embeddings: original } = extension?.config.rope_scaling ?? {};
   const file = /^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf";
-  const isYarn = rope_type === "yarn" && extension.changes;
+  const isYarn = rope_type === "yarn" && isScaled(order);
   const scaling = isYarn ? ` \\\n  --rope-scaling yarn --rope-scale ${factor} --yarn-orig-ctx ${original}` : "";
   const isShared = facts.isGguf || knownFamily("gguf", facts.family).pairing !== undefined;
   const key = isShared ? `${facts.family}.context_length` : "KEY";
-  const max = extension.config.max_position_embeddings;
+  const max = extension?.config.max_position_embeddings;
   const capped = `A server built before August 2026 cuts its slots to the file's context length: add --override-kv ${key}=int:${max}${isShared ? "" : ", where KEY is the one in its log that ends in .context_length"}.`;
-  const isLonger = length > (main.config.max_position_embeddings ?? Infinity);
+  const isLonger = length > (main?.config.max_position_embeddings ?? Infinity);
   const held =
     rope_type === undefined || facts.isGguf ? "" : "A GGUF file of this model has its scaling: nothing else to set. ";
   // an encoder reads a text in one physical batch
@@ -82,21 +92,21 @@ function llamaBlock(order: Order): Draft {
 }
 
 function vllmBlock(order: Order): Draft {
-  const { extension, length } = order;
-  const overrides = extension.changes ? ` \\\n  --hf-overrides '${oneLine(configLines(order))}'` : "";
+  const { length } = order;
+  const overrides = isScaled(order) ? ` \\\n  --hf-overrides '${oneLine(configLines(order))}'` : "";
   return {
     system: "vLLM",
     title: "vLLM",
     language: "shell",
     text: `vllm serve MODEL${isEncoder(order) ? " --runner pooling" : ""} --max-model-len ${length}${overrides}`,
-    note: extension.changes
+    note: isScaled(order)
       ? "vLLM 0.11.1 removed --rope-scaling. --hf-overrides replaces the whole object, so it repeats the base."
       : "Nothing else to set.",
   };
 }
 
 /** Both spellings: programs made for transformers 4 read the older one. */
-function transformersBlocks(order: Order): Draft[] {
+function transformersBlocks(order: RopeOrder): Draft[] {
   const note = `Replace these keys in config.json, or set them on AutoConfig before from_pretrained().${isEncoder(order) ? ` Then max_seq_length of sentence-transformers is ${order.length}.` : ""}`;
   const block = (title: string, lines: object, more: string): Draft => {
     const text = JSON.stringify(lines, null, 2);
@@ -118,7 +128,7 @@ function transformersBlocks(order: Order): Draft[] {
 }
 
 /** The keys of config.json, with the names of transformers 5. */
-function configLines(order: Order): Dict {
+function configLines(order: RopeOrder): Dict {
   const { groups, main, extension, facts } = order;
   const kinds = [...new Map(groups.map((group) => [group.kind, group])).values()];
   const parameters: Dict =
@@ -138,7 +148,7 @@ function withPrefix({ prefix }: Facts, lines: Dict): Dict {
 }
 
 /** The scaling of a group as a rope_parameters, with the keys of the file that the package names otherwise. */
-function scalingLines({ extension, groups, scaling, facts }: Order, group: LayerGroup): Dict {
+function scalingLines({ extension, groups, scaling, facts }: RopeOrder, group: LayerGroup): Dict {
   const { rope_scaling, rope_theta } = extension.configs[groups.indexOf(group)]!;
   const { rope_type = "default", mrope_section: _, mrope_layout: __, ...keys } = rope_scaling ?? {};
   const kept = ["partial_rotary_factor", "mrope_section", "mrope_interleaved"].filter(
@@ -156,12 +166,12 @@ function scalingLines({ extension, groups, scaling, facts }: Order, group: Layer
 
 function ropewalkBlocks(order: Order): Draft[] {
   const { extension, main, length, facts, name, hasMemory } = order;
-  const { overrides } = extension;
+  const overrides = extension?.overrides;
   const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
   const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
   const { rope_type, factor, original_max_position_embeddings: original } = overrides?.rope_scaling ?? {};
   const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --trained-length ${original}` : "";
-  const isKept = rope_type !== undefined && rope_type === main.rope_type;
+  const isKept = rope_type !== undefined && rope_type === main?.rope_type;
   const kept = isKept ? "The other keys of the file's scaling are kept. " : "";
   const running = "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.";
   const { call, command, text, advice } = usesOf(order);
@@ -171,7 +181,7 @@ function ropewalkBlocks(order: Order): Draft[] {
       title: "Ropewalk",
       language: "js",
       text: `const model = await rw.model("${source}", ${options});`,
-      note: `${kept}${isEncoder(order) ? `Then ${call}.` : running}`,
+      note: `${kept}${isEncoder(order) || main === undefined ? `Then ${call}.` : running}`,
     },
     {
       system: "Ropewalk",

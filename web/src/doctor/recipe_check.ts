@@ -9,10 +9,10 @@ import { configRopes } from "../model/config_ropes.js";
 import type { RecipeBlock } from "./diagnosis.js";
 import { tokens } from "./facts.js";
 import { compare, differenceText, planIn } from "./plans.js";
-import type { Draft, Order } from "./recipe.js";
+import type { Draft, RopeOrder } from "./recipe.js";
 
 /** The block with the result of its check. */
-export function checkBlock(rw: Ropewalk, draft: Draft, order: Order): RecipeBlock {
+export function checkBlock(rw: Ropewalk, draft: Draft, order: RopeOrder): RecipeBlock {
   const compat = { transformers: "hf", "llama.cpp": "llama.cpp", vLLM: "vllm", Ropewalk: "hf" }[draft.system] as Compat;
   try {
     const { configs, length } = readBlock(draft, order);
@@ -41,7 +41,7 @@ export function checkBlock(rw: Ropewalk, draft: Draft, order: Order): RecipeBloc
 /** The configs of all groups, and the length, that a system has after reading a block. */
 function readBlock(
   { text, language }: Draft,
-  order: Order,
+  order: RopeOrder,
 ): { configs: readonly Readonly<RopeConfig>[]; length: number } {
   if (language === "json") return { configs: withLines(order, JSON.parse(text) as Dict), length: order.length };
   if (language === "js") {
@@ -73,7 +73,7 @@ function readFlags(text: string): Map<string, string> {
 }
 
 /** The file with some keys replaced. rope_scaling and rope_parameters are two names of one thing. */
-function withLines({ facts, groups }: Order, lines: Dict): Readonly<RopeConfig>[] {
+function withLines({ facts, groups }: RopeOrder, lines: Dict): Readonly<RopeConfig>[] {
   const merge = (file: Dict, lines: Dict, path: string): Dict => {
     const merged: Record<string, unknown> = { ...file };
     for (const [key, value] of Object.entries(lines)) {
@@ -88,6 +88,6 @@ function withLines({ facts, groups }: Order, lines: Dict): Readonly<RopeConfig>[
   return groups.map(({ kind, config }) => ropes.find((rope) => (rope.kind ?? null) === kind)?.rope ?? config);
 }
 
-function withOverrides({ groups, main }: Order, overrides: RopeOverrides): Readonly<RopeConfig>[] {
+function withOverrides({ groups, main }: RopeOrder, overrides: RopeOverrides): Readonly<RopeConfig>[] {
   return groups.map(({ kind, config }) => (kind === main.kind ? overrideRopeConfig(config, overrides) : config));
 }

@@ -28,15 +28,22 @@ export function verdictWithoutRope(facts: Facts, findings: readonly Finding[]): 
       status: "cannot",
       text: `Can't: ${family} has ALiBi, a penalty by distance, and no RoPE. It needs no scaling, but forgets far tokens.`,
     };
-  if (RECURRENT.includes(family))
-    return {
-      status: "cannot",
-      text: `Can't: ${family} has recurrent layers, which read tokens in order, and no RoPE. No RoPE scaling applies, and no length is the last. What it can use of a long text depends on its training.`,
-    };
-  if (reason !== undefined) return { status: "cannot", text: `Can't: ${reason.field} ${reason.text}` };
+  if (readsInOrder(facts))
+    return nothingToScale(
+      `${family} has recurrent layers, which read tokens in order, and no RoPE. No length is the last: what it can use of a long text depends on its training.`,
+    );
+  if (reason !== undefined)
+    return nothingToScale(
+      `${family} has no RoPE (${reason.field} ${reason.text.split(": this model has no RoPE")[0]}), so no key changes how it reads a longer text.`,
+    );
   return fault?.code === "trained-length-missing"
     ? NO_LENGTH
     : { status: "unknown", text: `Can't tell: ${whyOf(fault)}.` };
+}
+
+/** Whether all layers of a file's family are recurrent. Its length is then a number without meaning. */
+export function readsInOrder({ family = "" }: Facts): boolean {
+  return RECURRENT.includes(family);
 }
 
 /** Why nothing can be said, in short: the finding has the details. */
@@ -98,4 +105,9 @@ function timesText(times: number): string {
 
 function fromTrained(trained: number | null, served: number): string {
   return trained === null || trained === served ? "" : ` from ${tokens(trained)}`;
+}
+
+/** A verdict on a model that needs no scaling. */
+function nothingToScale(reason: string): Verdict {
+  return { status: "fits", text: `Nothing to scale: ${reason}` };
 }

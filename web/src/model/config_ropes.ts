@@ -73,8 +73,15 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
       return [{ kind, rope, layers, ...(window !== undefined && { window }) }];
     });
     if (ropes.length === 0) throw error;
-    return { ropes, layersWithoutRope };
+    return { ropes: ofLayers(ropes, hasRope), layersWithoutRope };
   }
+}
+
+/** The RoPEs that layers use; all if it isn't known which layers use each. */
+function ofLayers(ropes: readonly LayerRope[], hasRope: readonly boolean[]): readonly LayerRope[] {
+  const known = new Set(ropes.flatMap(({ layers }) => layers));
+  const isKnown = known.size > 0 && hasRope.every((layerHasRope, layer) => !layerHasRope || known.has(layer));
+  return isKnown ? ropes.filter(({ layers }) => layers.length > 0) : ropes;
 }
 
 /** Kinds of the layers as in transformers; empty if the config doesn't say. */

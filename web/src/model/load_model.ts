@@ -137,6 +137,7 @@ function embeddingInfo({ config, embedding }: ModelPlan): EmbeddingInfo {
     dimensions: last?.size ?? config.hidden_size,
     prompts,
     ...(defaultPrompt !== undefined && { defaultPrompt }),
+    fromFiles: embedding.isFromFiles,
   };
 }
 

@@ -86,6 +86,8 @@ export interface EmbeddingInfo {
   prompts: Readonly<Record<string, string>>;
   /** Name of the prompt that is written unless the call names another. */
   defaultPrompt?: string;
+  /** Whether the files say this: those of embedding models do. For others it is what the architecture suggests. */
+  fromFiles: boolean;
 }
 
 /** A document and its score. */

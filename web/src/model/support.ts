@@ -4,13 +4,16 @@ import { RopewalkError } from "../base/errors.js";
 import { named } from "../files/errors.js";
 import { findArchitecture, whyUnsupported } from "./architectures/table.js";
 import { readerOf } from "./config_ropes.js";
+import { embedsByFile } from "./embed/embedding_plan.js";
 
 /** Whether this package runs a model. */
 export interface Support {
   /** The architecture as the file names it; null if the file doesn't name one. */
   readonly architecture: string | null;
-  /** `generates` text, `embeds` texts as encoders do, or null if it doesn't run. */
+  /** `generates` text, `embeds` texts as encoders and embedding models do, or null if it doesn't run. */
   readonly runs: "generates" | "embeds" | null;
+  /** Whether it is an encoder, whose tokens also see those after them. */
+  readonly isEncoder: boolean;
   /** The answer in a sentence. */
   readonly text: string;
 }
@@ -22,12 +25,22 @@ export function supportOf(source: Dict): Support {
     const { architecture } = reader;
     const row = findArchitecture(reader);
     if (row === undefined)
-      return { architecture, runs: null, text: `Ropewalk can't run it: ${whyUnsupported(reader)}.` };
+      return { architecture, runs: null, isEncoder: false, text: `Ropewalk can't run it: ${whyUnsupported(reader)}.` };
     const isEncoder = row.encoder?.(reader) !== undefined;
-    const text = `Ropewalk runs ${named(architecture)}${isEncoder ? ", an encoder: it embeds texts, and generates none" : ""}.`;
-    return { architecture, runs: isEncoder ? "embeds" : "generates", text };
+    const embeds = isEncoder || embedsByFile(reader);
+    const kind = isEncoder
+      ? ", an encoder: it embeds texts, and generates none"
+      : embeds
+        ? ". The file has a pooling, so it is an embedding model"
+        : "";
+    return {
+      architecture,
+      runs: embeds ? "embeds" : "generates",
+      isEncoder,
+      text: `Ropewalk runs ${named(architecture)}${kind}.`,
+    };
   } catch (error) {
     if (!(error instanceof RopewalkError)) throw error;
-    return { architecture: null, runs: null, text: `Ropewalk can't run it: ${error.message}.` };
+    return { architecture: null, runs: null, isEncoder: false, text: `Ropewalk can't run it: ${error.message}.` };
   }
 }

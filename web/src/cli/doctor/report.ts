@@ -13,7 +13,8 @@ export function reportText(terminal: Terminal, diagnosis: Diagnosis): string {
   const parts = [
     `${bold(name)}${family === null ? "" : `: ${family}`}\n${bold(verdict.text)}\n${wrapped(support.text, 96).join("\n")}`,
     findings.length > 0 && `${bold("Findings")}\n${findings.map((found) => findingText(terminal, found)).join("\n")}`,
-    layers.length > 0 && `${bold("RoPE")}\n${layers.map(groupText).join("\n")}${withoutRopeText(diagnosis)}`,
+    layers.length > 0 &&
+      `${bold("RoPE")}\n${layers.map((group) => groupText(group, support.isEncoder)).join("\n")}${withoutRopeText(diagnosis)}`,
     diagnosis.memory && `${bold("KV cache in f16")}\n${memoryText(terminal, diagnosis)}`,
     systems.length > 0 && `${bold("Systems")}\n${systemsText(terminal, systems)}`,
     recipe &&
@@ -30,12 +31,15 @@ function findingText(terminal: Terminal, { code, severity, field, text, source }
   return [heading, ...wrapped(text, 96), source].join("\n    ");
 }
 
-function groupText(group: LayerGroup): string {
+/** Windows of encoders reach to both sides. */
+function groupText(group: LayerGroup, isTwoSided: boolean): string {
   const { kind, layers, window, pairing, base, head_dim, rotary_dim, rope_type, factor, pairs } = group;
   const names = [
     kind,
     layers.length > 0 && `layers ${ranges(layers)}`,
-    window !== null && window > 0 && `sees at most ${count(window)} tokens`,
+    window !== null &&
+      window > 0 &&
+      (isTwoSided ? `sees tokens up to ${count(window - 1)} away` : `sees at most ${count(window)} tokens`),
   ].filter((part) => typeof part === "string");
   const counts = Object.entries(pairs).filter(([, number]) => number > 0);
   return [
@@ -65,6 +69,8 @@ function withoutRopeText({ layersWithoutRope, recurrentLayers }: Diagnosis): str
 }
 
 function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnosis): string {
+  if (memory?.bytesPerToken === 0)
+    return `  none; ${formatBytes(memory.stateBytes)} for the states of recurrent layers at any length, in f32`;
   const rows = memory?.lengths.map((row) => [
     `  ${count(row.length)} tokens${isRequested && row.length === length ? " ←" : ""}`,
     formatBytes(row.bytes),

@@ -124,7 +124,7 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
   return [
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, made for ${count(info.trainedLength)} tokens`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
-    ...(info.generates ? [] : [embeddingText(info)]),
+    ...(info.generates && !info.embedding.fromFiles ? [] : [embeddingText(info)]),
     ...windowTexts(info),
     `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
@@ -147,12 +147,13 @@ function windowText(window: number, generates: boolean): string {
   return generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`;
 }
 
-function embeddingText({ embedding, ranks }: ModelInfo): string {
+function embeddingText({ embedding, generates, ranks }: ModelInfo): string {
   const { pooling, normalize, dimensions, prompts } = embedding;
   if (ranks) return "  an encoder that scores pairs of texts; no KV cache";
   const names = Object.keys(prompts);
   const prompt = names.length === 0 ? "" : `, prompts ${names.join(", ")}`;
-  return `  an encoder: embeddings of ${dimensions}, pooling ${pooling}${normalize ? ", normalized" : ""}${prompt}; no KV cache`;
+  const vectors = `embeddings of ${dimensions}, pooling ${pooling}${normalize ? ", normalized" : ""}${prompt}`;
+  return generates ? `  an embedding model: ${vectors}` : `  an encoder: ${vectors}; no KV cache`;
 }
 
 function ropeText(terminal: Terminal, { kind, layers, window, description }: Described, generates: boolean): string {
@@ -191,7 +192,12 @@ function jsonResult(source: Source, ropes: readonly Described[], cache: CacheByt
   const { layers: _, ...model } = info ?? {};
   return {
     source: name,
-    runs: config === undefined ? (info?.generates ? "generates" : "embeds") : supportOf(config).runs,
+    runs:
+      config === undefined
+        ? info?.generates && !info.embedding.fromFiles
+          ? "generates"
+          : "embeds"
+        : supportOf(config).runs,
     model: info === undefined ? null : { ...model, layers: info.layers.length },
     ropes: ropes.map(({ kind = null, layers, window = null, description }) => {
       return {

@@ -16,6 +16,8 @@ export const POOLINGS: readonly Pooling[] = ["mean", "cls", "last", "max"];
 
 /** What the files say about embeddings. @internal */
 export interface EmbeddingPlan {
+  /** Whether the files say how the model embeds texts: those of embedding models do. */
+  readonly isFromFiles: boolean;
   readonly pooling: Pooling;
   readonly normalizes: boolean;
   /** Texts to write before others, by name. */
@@ -49,6 +51,7 @@ export function embeddingPlan(
 ): EmbeddingPlan {
   const isEncoder = architecture.encoder?.(reader) !== undefined;
   const plan: EmbeddingPlan = {
+    isFromFiles: false,
     pooling: isEncoder ? "mean" : "last",
     normalizes: false,
     prompts: {},
@@ -67,6 +70,11 @@ export function embeddingPlan(
   return reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
 }
 
+/** Whether a GGUF file says that its model embeds texts. @internal */
+export function embedsByFile(reader: ConfigReader): boolean {
+  return reader.isGguf && GGUF_POOLINGS[reader.integer(["", "pooling_type"], 0, 0)] !== undefined;
+}
+
 function ggufPlan(reader: ConfigReader, plan: EmbeddingPlan): EmbeddingPlan {
   const type = reader.integer(["", "pooling_type"], 0, 0);
   if (type === GGUF_RANK && reader.architecture.startsWith("qwen3")) return plan; // its head is in the vocabulary
@@ -74,7 +82,7 @@ function ggufPlan(reader: ConfigReader, plan: EmbeddingPlan): EmbeddingPlan {
   const dense = ["dense_2", "dense_3"].filter((name) => reader.hasTensor(`${name}.weight`));
   return {
     ...plan,
-    ...(pooling !== undefined && { pooling, normalizes: true }),
+    ...(pooling !== undefined && { isFromFiles: true, pooling, normalizes: true }),
     dense: dense.map((name) => denseLayer(reader, name, undefined)),
   };
 }
@@ -110,6 +118,7 @@ function sentencePlan(reader: ConfigReader, files: Pick<ModelFiles, "sentence">,
   const texts = Object.entries(isDict(prompts) ? prompts : {}).filter(([, text]) => typeof text === "string");
   return {
     ...plan,
+    isFromFiles: true,
     pooling,
     normalizes,
     dense,
