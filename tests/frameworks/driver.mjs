@@ -140,11 +140,13 @@ async function makeApp(folder, { app, install = [], node, entry, files = {} }) {
   await mkdir(join(folder, use, ".."), { recursive: true });
   await writeFile(join(folder, use), entry === "inline" ? withInlineEntries(shared) : shared);
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", ...manifest }));
+  const isOwn = manifest.dependencies !== undefined; // the package.json of a framework's template
+  const full = { private: true, ...(!isOwn && { type: "module" }), ...manifest };
+  await writeFile(join(folder, "package.json"), JSON.stringify(full));
   // Frameworks that need a later Node than this one get it from npm.
   const needsNode = node !== undefined && Number(process.versions.node.split(".")[0]) < node;
   const packages = [...install, ...(needsNode ? [`node@${node}`] : [])];
-  if (packages.length > 0)
+  if (packages.length > 0 || isOwn)
     await capture("npm", ["install", "--no-audit", "--no-fund", "--silent", "--legacy-peer-deps", ...packages], {
       cwd: folder,
     });
