@@ -1,0 +1,4 @@
+// Both entries on the server.
+import { useRopewalk } from "#shared/use_ropewalk.js";
+
+export default defineEventHandler(() => useRopewalk(process.env.ROPEWALK_MODEL));
