@@ -16,7 +16,7 @@ all of them. [Load the package](../loading.md#bundlers) explains the settings. R
 `;
 
 const row = ({ name, version, dev, production, setting, tested }) =>
-  `| ${[name, version || process.versions.node, dev ?? "no such mode", production, setting || "nothing", tested].join(" | ")} |`;
+  `| ${[name, version || process.versions.node, dev ?? "no such mode", production ?? "no such mode", setting || "nothing", tested].join(" | ")} |`;
 
 const errors = (list) =>
   list.length === 0
