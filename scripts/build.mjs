@@ -19,6 +19,7 @@ const libraries = join(root, "build", "libraries");
 const entries = [
   "index",
   "index.node",
+  "index.workerd",
   "inline",
   "doctor",
   "doctor.node",

@@ -10,8 +10,6 @@ testFrameworks([
     node: 22,
     routes: ["/"],
     page: false,
-    setting: '`import wasm from "ropewalk/ropewalk.wasm"`, then `load({ wasm })`; there are no Workers within Workers',
-    error: "WASM_LOAD … of this package can't be found here: pass ropewalk/ropewalk.wasm as load({ wasm })",
     modes: {
       dev: { serve: (port) => ["wrangler", "dev", "--port", String(port)], env: { WRANGLER_SEND_METRICS: "false" } },
       production: {

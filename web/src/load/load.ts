@@ -171,7 +171,7 @@ async function start(
   return runtime;
 }
 
-/** The wasm of this package. Where scripts have no address, as in workerd, there is no way to find it. */
+/** The wasm of this package. Where scripts have no address, as in some bundles, there is no way to find it. */
 async function ownWasm(platform: Platform, file: WasmFile): Promise<WasmSource> {
   try {
     return await platform.wasm(file);

@@ -1,9 +1,8 @@
 // Workers of Cloudflare start no Workers, so the main entry does both.
 import { load } from "ropewalk";
-import wasm from "ropewalk/ropewalk.wasm";
 
 async function results(address) {
-  const rw = await load({ wasm });
+  const rw = await load();
   const rope = rw.rope({ head_dim: 4, rope_theta: 10000, pairing: "half" });
   const rotated = rope.rotate(Float32Array.of(1, 2, 3, 4), { layout: "thd", shape: [1, 1, 4], positions: 1 });
   const model = await rw.model(address);
