@@ -12,6 +12,7 @@ const packages = (version) =>
 
 testFrameworks(
   [
+    { name: "Angular 21", install: [...packages(21), "typescript@5.9"] },
     { name: "Angular 22", install: [...packages(22), "typescript@6.0"] },
   ].map((row) => ({
     ...row,

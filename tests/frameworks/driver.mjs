@@ -182,9 +182,19 @@ async function check(app, browser, mode, row) {
     });
   if (mode.serve) await app.withServer(mode.serve, env, visit);
   if (mode.folder) {
+    const cdn = mode.cdn && (await serveCdn(app.folder, mode.cdn));
     const site = await serve({ "/": { folder: join(app.folder, mode.folder), csp: ANY_POLICY } });
-    await visit(site.origin).finally(() => site.close());
+    await visit(site.origin).finally(() => Promise.all([site.close(), cdn?.close()]));
   }
+}
+
+/** Serves the package as a CDN does, from another origin than the page, which names it instead of the CDN's address. */
+async function serveCdn(folder, address) {
+  const dist = join(folder, "node_modules", "ropewalk", "dist");
+  const cdn = await serve({ "/": { folder: dist, csp: ANY_POLICY, isShared: true } });
+  const page = join(folder, "index.html");
+  await writeFile(page, (await readFile(page, "utf8")).replaceAll(address, cdn.origin));
+  return cdn;
 }
 
 /** Tests each row, and records what worked. */
@@ -192,11 +202,11 @@ export function testFrameworks(rows) {
   for (const row of rows) {
     test(row.name, async (t) => {
       const folder = await makeFolder();
-      const result = { name: row.name, setting: row.setting ?? "", error: row.error ?? "", note: row.note ?? "" };
+      const result = { name: row.name, setting: row.setting ?? "", error: row.error ?? "" };
       try {
         await makeApp(folder, row);
-        result.version = await versionOf(folder, row.package);
         await withBrowser("chromium", async (browser) => {
+          result.version = await (row.version?.(browser) ?? versionOf(folder, row.package));
           for (const [title, mode] of Object.entries(row.modes)) {
             result[title] = "fails";
             await t.test(title, async () => {

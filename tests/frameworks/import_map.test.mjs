@@ -1,0 +1,11 @@
+// A page without a bundler, whose import map takes the package from another origin.
+import { testFrameworks } from "./driver.mjs";
+
+testFrameworks(
+  [{ name: "import map" }, { name: "import map, inline entries", entry: "inline" }].map((row) => ({
+    ...row,
+    version: async (browser) => (await browser.version()).replace("HeadlessChrome/", "Chromium "),
+    app: "import_map",
+    modes: { production: { folder: ".", cdn: "https://cdn.jsdelivr.net/npm/ropewalk/dist" } },
+  })),
+);
