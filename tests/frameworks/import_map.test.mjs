@@ -6,6 +6,7 @@ testFrameworks(
     ...row,
     version: async (browser) => (await browser.version()).replace("HeadlessChrome/", "Chromium "),
     app: "import_map",
+    setting: "the other origin allows pages to read its files (CORS)",
     modes: { production: { folder: ".", cdn: "https://cdn.jsdelivr.net/npm/ropewalk/dist" } },
   })),
 );
