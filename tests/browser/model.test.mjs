@@ -68,7 +68,7 @@ for (const name of BROWSERS) {
 
 // The development server of Vite before 8 has the scripts of packages in a cache, without the files next to them.
 for (const name of BROWSERS) {
-  test(`scripts in the cache of Vite, in ${name}`, (t) =>
+  test(`scripts in the cache of Vite, in ${name}`, () =>
     withBrowser(name, async (browser) => {
       const { page } = await open(browser, `${site.origin}/pages/model/index.html`);
       const dist = "/node_modules/.vite/deps";
