@@ -2,11 +2,13 @@
 import { testFrameworks } from "./driver.mjs";
 
 testFrameworks(
-  [{ name: "import map" }, { name: "import map, inline entries", entry: "inline" }].map((row) => ({
-    ...row,
-    version: async (browser) => (await browser.version()).replace("HeadlessChrome/", "Chromium "),
-    app: "import_map",
-    setting: "the other origin allows pages to read its files (CORS)",
-    modes: { production: { folder: ".", cdn: "https://cdn.jsdelivr.net/npm/ropewalk/dist" } },
-  })),
+  [{ name: "import map, another origin" }, { name: "import map, another origin, inline entries", entry: "inline" }].map(
+    (row) => ({
+      ...row,
+      version: async (browser) => (await browser.version()).replace(/^.*\//, "Chromium "),
+      app: "import_map",
+      setting: "the other origin allows pages to read its files (CORS)",
+      modes: { production: { folder: ".", cdn: "https://cdn.jsdelivr.net/npm/ropewalk/dist" } },
+    }),
+  ),
 );
