@@ -1,5 +1,4 @@
-# The wasm module, linked twice from the same objects: once for pages and workers, once for Node. scripts/build.mjs checks that both
-# links give the same .wasm and ships it once.
+# The wasm module. It is linked for pages and Workers. Node runs the same glue: it gets a compiled module and needs no file.
 
 # Atomics, for threads. They also work in memory that isn't shared.
 target_compile_options(ropewalk PUBLIC -matomics -mbulk-memory)
@@ -88,10 +87,6 @@ ropewalk_disable_exceptions(ropewalk_bindings)
 add_executable(ropewalk_web)
 target_link_libraries(ropewalk_web PRIVATE ropewalk_bindings)
 link_for(ropewalk_web web web,worker)
-
-add_executable(ropewalk_node)
-target_link_libraries(ropewalk_node PRIVATE ropewalk_bindings)
-link_for(ropewalk_node node node)
 
 if(ROPEWALK_BENCHMARK)
   add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp)

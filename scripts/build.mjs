@@ -19,6 +19,7 @@ const libraries = join(root, "build", "libraries");
 const entries = [
   "index",
   "index.node",
+  "index.workerd",
   "inline",
   "doctor",
   "doctor.node",
@@ -66,7 +67,7 @@ const builds = [
   { preset: "wasm-relaxed", file: "ropewalk.relaxed.wasm" },
 ];
 
-const linked = (preset, environment, extension) => join(root, "build", preset, environment, `ropewalk.${extension}`);
+const linked = (preset, extension) => join(root, "build", preset, "web", `ropewalk.${extension}`);
 
 async function sha256(path) {
   return createHash("sha256")
@@ -74,7 +75,7 @@ async function sha256(path) {
     .digest("hex");
 }
 
-// Pages and Node share a wasm file, and both builds share the glue. That works only while the linked files are the same.
+// Both builds share the glue. That works only while the linked files are the same.
 async function requireEqual(paths) {
   const hashes = new Set(await Promise.all(paths.map(sha256)));
   if (hashes.size !== 1) throw new Error(`these files must have the same bytes, but differ:\n  ${paths.join("\n  ")}`);
@@ -84,28 +85,21 @@ async function buildWasm() {
   for (const { preset } of builds) {
     await capture("cmake", ["--preset", preset], { cwd: root });
     await runBuild(preset, "cmake", ["--build", "--preset", preset], { cwd: root });
-    await requireEqual([linked(preset, "web", "wasm"), linked(preset, "node", "wasm")]);
   }
-  for (const environment of ["web", "node"])
-    await requireEqual(builds.map(({ preset }) => linked(preset, environment, "mjs")));
+  await requireEqual(builds.map(({ preset }) => linked(preset, "mjs")));
 }
 
 async function shipWasm({ transform }) {
   const { withUnsharedMemory } = await import(join(compiled, "load", "shared_memory.js"));
   await mkdir(wasmFolder, { recursive: true });
-  for (const [environment, name] of [
-    ["web", "ropewalk.js"],
-    ["node", "ropewalk.node.js"],
-  ]) {
-    // Emscripten's glue has long names: minified, it is less than half as large. Pages pass it a compiled module, so it doesn't need the
-    // wasm file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
-    const define = environment === "web" ? { "import.meta.url": '"about:blank"' } : {};
-    const settings = { minify: true, format: "esm", target: "es2022", define };
-    const { code } = await transform(await readFile(linked("wasm", environment, "mjs"), "utf8"), settings);
-    await writeFile(join(wasmFolder, name), code);
-  }
+  // Emscripten's glue has long names: minified, it is less than half as large. It gets a compiled module, so it doesn't need the wasm
+  // file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
+  const define = { "import.meta.url": '"about:blank"' };
+  const settings = { minify: true, format: "esm", target: "es2022", define };
+  const { code } = await transform(await readFile(linked("wasm", "mjs"), "utf8"), settings);
+  await writeFile(join(wasmFolder, "ropewalk.js"), code);
   for (const { preset, file } of builds) {
-    const bytes = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "web", "wasm"))));
+    const bytes = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "wasm"))));
     await writeFile(join(wasmFolder, file), bytes);
     await writeFile(
       join(wasmFolder, file.replace(".wasm", ".inline.js")),

@@ -64,7 +64,7 @@ const packageFolders = {
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
 const packageEntries =
-  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|cli)(\.node)?\.ts$/;
+  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
@@ -166,7 +166,12 @@ function importsOf(tree) {
 const isCommandLine = (path) => path.startsWith("web/src/cli/");
 
 function moduleAt(tree, path) {
-  return [path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".d.ts")].find((candidate) => candidate in tree);
+  const candidates = [
+    path.replace(/\.js$/, ".ts"),
+    path.replace(/\.js$/, ".d.ts"),
+    path.replace(/\.wasm$/, ".d.wasm.ts"),
+  ];
+  return candidates.find((candidate) => candidate in tree);
 }
 
 /** TypeScript imports follow packageFolders, and only what runs in Node imports from Node. */

@@ -7,16 +7,17 @@ import { runMain } from "./run.mjs";
 const HEAD = `# Frameworks and bundlers
 
 Each row is an app that \`npm test -- frameworks\` makes, with a release from npm. It rotates a vector with the main
-entry and generates a text with a model in \`ropewalk/worker\`, in Chromium or in its runtime. Every week a workflow runs
-all of them. [Load the package](../loading.md#bundlers) explains the settings. Rollup, and esbuild for pages, are tested by
-\`npm test -- browser\`. Other frameworks, such as Next, Nuxt, SvelteKit, Astro, Angular, Vitest and Jest, aren't tested.
+entry and generates a text with a model in \`ropewalk/worker\`, in Chromium or in its runtime. Next, Nuxt, SvelteKit and
+Astro also do both on their servers. Cloudflare Workers can't start a Worker, so the main entry does both there. Every week
+a workflow runs all of them. [Load the package](../loading.md#bundlers) explains the settings. Rollup, and esbuild for
+pages, are tested by \`npm test -- browser\`.
 
 | framework | version | development | production | what to set | tested |
 |---|---|---|---|---|---|
 `;
 
 const row = ({ name, version, dev, production, setting, tested }) =>
-  `| ${[name, version || process.versions.node, dev ?? "no such mode", production, setting || "nothing", tested].join(" | ")} |`;
+  `| ${[name, version || process.versions.node, dev ?? "no such mode", production ?? "no such mode", setting || "nothing", tested].join(" | ")} |`;
 
 const errors = (list) =>
   list.length === 0

@@ -93,7 +93,7 @@ for (const name of BROWSERS) {
         );
         assert.equal(
           error.message,
-          `wasm: ${site.origin}/page/dist/wasm/ropewalk.wasm is an HTML page; is the file served at this address?`,
+          `wasm: ${site.origin}/page/dist/wasm/ropewalk.wasm is an HTML page: the file isn't served at this address; copy the package's wasm files there, or import from ropewalk/inline`,
         );
       });
 

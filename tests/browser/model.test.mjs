@@ -4,7 +4,7 @@ import { cp, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { BROWSERS, hasOpfs, open, runTask, withBrowser } from "./browsers.mjs";
-import { serve } from "./server.mjs";
+import { serve, WASM_ANSWERS } from "./server.mjs";
 import { makeFolder, removeFolder, root, unpackPackage } from "./tarball.mjs";
 
 const models = join(root, "tests", "golden", "tiny_models");
@@ -25,6 +25,8 @@ before(async () => {
     "/pages/": { folder: pages },
     "/package/": { folder: unpacked },
     "/incomplete/": { folder: incomplete },
+    "/node_modules/.vite/deps/": { folder: join(incomplete, "dist"), wasm: WASM_ANSWERS.page },
+    "/node_modules/ropewalk/": { folder: unpacked },
     "/models/": { folder: models },
   });
 });
@@ -61,6 +63,20 @@ for (const name of BROWSERS) {
             await page.close();
           },
         );
+    }));
+}
+
+// The development server of Vite before 8 has the scripts of packages in a cache, without the files next to them.
+for (const name of BROWSERS) {
+  test(`scripts in the cache of Vite, in ${name}`, () =>
+    withBrowser(name, async (browser) => {
+      const { page } = await open(browser, `${site.origin}/pages/model/index.html`);
+      const dist = "/node_modules/.vite/deps";
+      const entries = ["index", "worker"].map((entry) => ({ entry: `${dist}/${entry}.js` }));
+      const [text, inWorker] = await page.evaluate(generateWith, entries, 1);
+      assert.equal(text.length, 30);
+      assert.equal(inWorker, text);
+      await page.close();
     }));
 }
 

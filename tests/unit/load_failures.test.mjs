@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import createModule from "../../dist/wasm/ropewalk.node.js";
+import createModule from "../../dist/wasm/ropewalk.js";
 import { loadModel } from "../../build/package/model/load_model.js";
 import { createMemory } from "../../build/package/load/shared_memory.js";
 import { Heap } from "../../build/package/memory/heap.js";

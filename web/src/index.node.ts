@@ -12,7 +12,7 @@ import helperScript from "./wasm/helper_thread.inline.js";
 export * from "./api.js";
 
 const platform: Platform = {
-  glue: async () => (await import("./wasm/ropewalk.node.js")).default,
+  glue: async () => (await import("./wasm/ropewalk.js")).default,
   wasm: ownWasm,
   files: nodeFilePlatform,
   threads: () => nodeThreads(helperScript),

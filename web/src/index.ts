@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { outsideCache } from "./load/missing_file.js";
 import { addressNextTo, isFromOtherOrigin, scriptWorker } from "./load/other_origin.js";
 import { webThreads } from "./load/web_threads.js";
 import glue from "./wasm/ropewalk.js";
@@ -13,10 +14,13 @@ export * from "./api.js";
 // Both addresses are written out, because bundlers look for `new URL("…", import.meta.url)`.
 const platform: Platform = {
   glue: () => glue,
-  wasm: (file) =>
-    file === "relaxed"
-      ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
-      : new URL("./wasm/ropewalk.wasm", import.meta.url),
+  wasm: (file) => {
+    const { href } =
+      file === "relaxed"
+        ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
+        : new URL("./wasm/ropewalk.wasm", import.meta.url);
+    return outsideCache(href);
+  },
   threads: () =>
     webThreads(
       () =>

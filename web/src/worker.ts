@@ -3,8 +3,8 @@
  *
  * @packageDocumentation
  */
+import { missingFileHint, outsideCache } from "./load/missing_file.js";
 import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./load/other_origin.js";
-import { viteHint } from "./load/vite_hint.js";
 import { pageThread } from "./worker/page_thread.js";
 import type { Thread } from "./worker/rpc_client.js";
 import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
@@ -21,17 +21,20 @@ function startThread(workerUrl: string | undefined): Thread {
       isFromOtherOrigin(address)
         ? moduleWorker(address)
         : new Worker(/* webpackIgnore: true */ address, { type: "module" }),
-      `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy`,
+      `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy${missingFileHint(address)}`,
     );
   }
   // Bundlers look for new Worker(new URL("…", import.meta.url)), so the other way must not look like it.
-  const worker = isFromOtherOrigin(import.meta.url)
-    ? moduleWorker(addressNextTo(import.meta.url, "worker_thread.js"))
+  const script = addressNextTo(import.meta.url, "worker_thread.js");
+  const worker = isFromOtherOrigin(script)
+    ? moduleWorker(script)
     : new Worker(new URL("./worker_thread.js", import.meta.url), { type: "module" });
-  return pageThread(
+  const thread = pageThread(
     worker,
-    `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${viteHint(import.meta.url)}; else ${HELP}`,
+    `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${missingFileHint(script)}; else ${HELP}`,
   );
+  const elsewhere = outsideCache(script);
+  return elsewhere === script ? thread : { ...thread, elsewhere };
 }
 
 /**

@@ -131,17 +131,18 @@ test("responses 404 and 500, and HTML pages", async () => {
   });
 });
 
-test("a wasm file that Vite's development server doesn't find: what to set", async () => {
-  const deps = "/node_modules/.vite/deps/wasm/ropewalk.wasm";
-  await serving({ [deps]: { status: 200, body: html } }, async (host) => {
-    const expected = /HTML page.*; set optimizeDeps: \{ exclude: \["ropewalk"\] \} in the config of Vite$/;
-    await expectError({ wasm: host + deps }, "WASM_LOAD", "wasm", expected);
-    await expectError(
-      { wasm: `${host}/.vite/deps/a.wasm` },
-      "WASM_LOAD",
-      "wasm",
-      /answered 404 .*; set optimizeDeps: /,
-    );
+test("a wasm file of the package that isn't served: what to do", async () => {
+  const file = "/node_modules/ropewalk/dist/wasm/ropewalk.wasm";
+  await serving({ [file]: { status: 200, body: html } }, async (host) => {
+    const missing = (path, message) => expectError({ wasm: host + path }, "WASM_LOAD", "wasm", message);
+    const forVite = /; set optimizeDeps: \{ exclude: \["ropewalk"\] \} in the config of Vite$/;
+    await missing(file, /HTML page: the file isn't served at this address; set optimizeDeps/);
+    await missing(file, forVite);
+    await missing("/.vite/deps/wasm/ropewalk.wasm", forVite);
+    const forOthers = /answered 404 .*; copy the package's wasm files there, or import from ropewalk\/inline$/;
+    await missing("/assets/wasm/ropewalk.wasm", forOthers);
+    await missing("/assets/wasm/ropewalk.relaxed.wasm", forOthers);
+    await missing("/assets/wasm/another.wasm", /answered 404 for .*another\.wasm$/);
   });
 });
 

@@ -72,7 +72,7 @@ test("options that aren't options", async () => {
   await rejects(load({ bulid: build }), "UNKNOWN_KEY", "bulid");
 });
 
-// Bundlers that write ES modules for workerd leave import.meta.url undefined, and there is no file to fetch.
+// Some bundles leave import.meta.url undefined, and there is no file to fetch.
 test("where scripts have no address, load() says what to pass, and load({ wasm }) works", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "ropewalk-"));
   t.after(() => rm(folder, { recursive: true }));

@@ -11,11 +11,11 @@ import { Heap } from "../memory/heap.js";
 import type { Glue } from "../memory/wasm_module.js";
 import type { Description } from "../rope/description.js";
 import { instantiate } from "./instantiate.js";
+import { missingFileHint } from "./missing_file.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 import { whyNotShared, withSharedMemory } from "./shared_memory.js";
 import { checkThreads, type ThreadPlatform, Threads } from "./threads.js";
 import { addressOf, isSame } from "./wasm_source.js";
-import { viteHint } from "./vite_hint.js";
 
 /** The wasm to load: its address, a response, its bytes, or a compiled module. */
 export type WasmSource = WasmBytesSource | WasmModule;
@@ -171,7 +171,7 @@ async function start(
   return runtime;
 }
 
-/** The wasm of this package. Where scripts have no address, as in workerd, there is no way to find it. */
+/** The wasm of this package. Where scripts have no address, as in some bundles, there is no way to find it. */
 async function ownWasm(platform: Platform, file: WasmFile): Promise<WasmSource> {
   try {
     return await platform.wasm(file);
@@ -227,7 +227,7 @@ async function responseBytes(response: Response, address: string | URL): Promise
     fail(
       "WASM_LOAD",
       "wasm",
-      `the server answered ${response.status} for ${String(address)}${viteHint(String(address))}`,
+      `the server answered ${response.status} for ${String(address)}${missingFileHint(String(address))}`,
     );
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -239,11 +239,11 @@ function checkMagic(bytes: Uint8Array, where: string): void {
     .trimStart()
     .toLowerCase();
   const what = start.startsWith("<")
-    ? "an HTML page; is the file served at this address?"
+    ? "an HTML page: the file isn't served at this address"
     : bytes.length === 0
       ? "empty"
       : "not wasm";
-  fail("WASM_LOAD", "wasm", `${where} is ${what}${viteHint(where)}`);
+  fail("WASM_LOAD", "wasm", `${where} is ${what}${missingFileHint(where)}`);
 }
 
 /** Rejects when the signal aborts. The promise itself continues, for other callers. */

@@ -27,6 +27,8 @@ export interface Thread {
   readonly onFailure: (listener: (reason: string) => void) => void;
   /** The package's wasm, if the thread doesn't find it by itself. */
   readonly wasm?: (file: WasmFile) => Promise<URL | Uint8Array>;
+  /** Another address of its script, to try if it can't start. */
+  readonly elsewhere?: string;
   /** Ends the thread at once. */
   readonly terminate: () => void;
 }

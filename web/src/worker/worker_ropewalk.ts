@@ -176,15 +176,32 @@ export async function loadIn(
   const { signal: givenSignal, wasm, workerUrl, ...options } = checkOptions(given, names);
   const signal = optionalSignal(givenSignal);
   signal?.throwIfAborted();
-  const client = new RpcClient(startThread(() => start(addressOf(workerUrl))));
+  const thread = startThread(() => start(addressOf(workerUrl)));
+  const sent = wasm === undefined ? ownWasm(thread, options) : withWasm(wasm, thread, options);
+  try {
+    return await loadOn(thread, sent, signal);
+  } catch (error) {
+    const { elsewhere } = thread;
+    if (elsewhere === undefined || !(error instanceof RopewalkError && error.field === "worker")) throw error;
+    return loadOn(
+      startThread(() => start(elsewhere)),
+      sent,
+      signal,
+    );
+  }
+}
+
+async function loadOn(
+  thread: Thread,
+  sent: Promise<LoadOptions>,
+  signal: AbortSignal | undefined,
+): Promise<WorkerRopewalk> {
+  const client = new RpcClient(thread);
   const abort = (): void => client.close();
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    const sent =
-      wasm === undefined
-        ? await ownWasm(client.thread, options)
-        : { ...options, wasm: await cloneableWasm(wasm, client.thread) };
-    return new WorkerRopewalk(client, await client.send((server) => server.load(sent)));
+    const options = await sent;
+    return new WorkerRopewalk(client, await client.send((server) => server.load(options)));
   } catch (error) {
     client.close();
     throw signal?.aborted === true ? signal.reason : error;
@@ -219,6 +236,11 @@ async function ownWasm({ wasm }: Thread, options: LoadOptions): Promise<LoadOpti
   const chosen = build === "auto" ? (hasRelaxedSimd() ? "relaxed" : "simd") : build;
   const source = await wasm(chosen === "relaxed" ? "relaxed" : "simd");
   return { ...options, build: chosen, wasm: source instanceof URL ? source.href : source };
+}
+
+/** Adds the given wasm. */
+async function withWasm(wasm: WasmSource, thread: Thread, options: LoadOptions): Promise<LoadOptions> {
+  return { ...options, wasm: await cloneableWasm(wasm, thread) };
 }
 
 /** A Response can't be cloned, but its bytes can. */

@@ -1,0 +1,3 @@
+import { showRopewalk } from "./use_ropewalk.js";
+
+void showRopewalk();

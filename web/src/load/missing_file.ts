@@ -1,0 +1,17 @@
+// Files of the package that aren't next to its scripts.
+
+// Vite before 8, and Angular before 22, bundle packages for their development server into a cache, apart from the other files of the package.
+const BUNDLED_BY_VITE = /\/(?:node_modules|\.angular)\/.*\bvite\/(?:.*\/)?deps\//;
+
+/** Where a file is that would be next to a script in the cache of Vite; any other address as it is. @internal */
+export const outsideCache = (address: string): string =>
+  address.replace(BUNDLED_BY_VITE, "/node_modules/ropewalk/dist/");
+
+/** What to do if there is no wasm or no Worker's script at an address; empty for addresses of the caller. @internal */
+export function missingFileHint(address: string): string {
+  if (/\bvite\/.*deps\/|\/node_modules\/ropewalk\//.test(address))
+    return '; set optimizeDeps: { exclude: ["ropewalk"] } in the config of Vite';
+  return /\/wasm\/ropewalk[.a-z]*\.wasm$/.test(address)
+    ? "; copy the package's wasm files there, or import from ropewalk/inline"
+    : "";
+}

@@ -1,0 +1,3 @@
+/** In workerd, the import of a wasm file is the compiled module. */
+declare const compiled: WebAssembly.Module;
+export default compiled;
