@@ -41,7 +41,8 @@ const packageFolders = {
   grammar: ["base", "text"],
   model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "grammar"],
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
-  openai: ["base", "grammar", "text", "model"],
+  serving: ["base", "grammar", "text", "model"],
+  openai: ["base", "grammar", "text", "model", "serving"],
   worker: ["base", "config", "files", "text", "grammar", "model", "load"],
   doctor: ["base", "config", "files", "rope", "model", "load"],
   cli: [

@@ -1,6 +1,9 @@
 // From events to OpenAI's chat completions, whole or in chunks.
-import type { Tokenizer } from "../text/tokenizer.js";
-import type { AnswerEvent, ScoredToken, Usage } from "./events.js";
+import type { AnswerPart } from "../serving/calls/answer_part.js";
+import type { AnswerEvent, Ending, ScoredToken, TokenCounts } from "../serving/events.js";
+import type { ServedTokenizer } from "../serving/served_model.js";
+import { newCallId } from "../serving/tool.js";
+import { type Usage, usageOf } from "./usage.js";
 
 /** A call in an answer. */
 export interface ToolCall {
@@ -23,9 +26,6 @@ export interface ChoiceLogprobs {
   refusal: null;
 }
 
-/** Why an answer ended. */
-export type Finish = "stop" | "length" | "tool_calls";
-
 /** A whole answer. */
 export interface ChatCompletion {
   id: string;
@@ -42,9 +42,18 @@ export interface ChatCompletion {
       tool_calls?: ToolCall[];
     };
     logprobs: ChoiceLogprobs | null;
-    finish_reason: Finish;
+    finish_reason: Ending;
   }[];
   usage: Usage;
+}
+
+/** What a chunk adds to a call: first its id and name, then pieces of its arguments. */
+export interface ToolCallDelta {
+  /** Of the call in the answer. */
+  index: number;
+  id?: string;
+  type?: "function";
+  function: { name?: string; arguments: string };
 }
 
 /** What a chunk adds to an answer. */
@@ -52,7 +61,7 @@ export interface ChatDelta {
   role?: "assistant";
   content?: string;
   reasoning_content?: string;
-  tool_calls?: (ToolCall & { index: number })[];
+  tool_calls?: ToolCallDelta[];
 }
 
 /** A part of an answer. */
@@ -61,7 +70,7 @@ export interface ChatCompletionChunk {
   object: "chat.completion.chunk";
   created: number;
   model: string;
-  choices: { index: number; delta: ChatDelta; logprobs: ChoiceLogprobs | null; finish_reason: Finish | null }[];
+  choices: { index: number; delta: ChatDelta; logprobs: ChoiceLogprobs | null; finish_reason: Ending | null }[];
   usage?: Usage | null;
 }
 
@@ -84,9 +93,9 @@ export function newHead(prefix: string, model: string): ResponseHead {
 
 /** Turns events into chunks. */
 export async function* chatChunks(
-  events: AsyncGenerator<AnswerEvent, Usage, void>,
+  events: AsyncGenerator<AnswerEvent, TokenCounts, void>,
   head: ResponseHead,
-  tokenizer: Tokenizer,
+  tokenizer: ServedTokenizer,
   includesUsage: boolean,
 ): AsyncGenerator<ChatCompletionChunk, Usage, void> {
   const chunk = (choices: ChatCompletionChunk["choices"]): ChatCompletionChunk => ({
@@ -101,7 +110,7 @@ export async function* chatChunks(
     for (; next.done !== true; next = await events.next()) {
       const event = next.value;
       const { index } = event;
-      const choice = (delta: ChatDelta, finish: Finish | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
+      const choice = (delta: ChatDelta, finish: Ending | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
         chunk([{ index, delta, logprobs, finish_reason: finish }]);
       if (!counts.has(index)) {
         counts.set(index, 0);
@@ -111,11 +120,11 @@ export async function* chatChunks(
         yield choice({}, event.finish, null);
         continue;
       }
-      let logprobs = event.scored === undefined ? null : logprobsOf([event.scored], tokenizer);
+      let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);
       for (const part of event.parts) {
-        const delta = deltaOf(part, counts.get(index)!);
+        if ("isCallEnd" in part) continue;
         if ("call" in part) counts.set(index, counts.get(index)! + 1);
-        yield choice(delta, null, logprobs);
+        yield choice(deltaOf(part, counts.get(index)! - 1), null, logprobs);
         logprobs = null;
       }
       if (logprobs !== null) yield choice({}, null, logprobs);
@@ -123,14 +132,18 @@ export async function* chatChunks(
   } finally {
     if (next.done !== true) await events.return(undefined as never);
   }
-  if (includesUsage) yield { ...chunk([]), usage: next.value };
-  return next.value;
+  const usage = usageOf(next.value);
+  if (includesUsage) yield { ...chunk([]), usage };
+  return usage;
 }
 
-function deltaOf(part: Extract<AnswerEvent, { parts: unknown }>["parts"][number], index: number): ChatDelta {
+/** @param index - of the call in the answer */
+function deltaOf(part: Exclude<AnswerPart, { isCallEnd: true }>, index: number): ChatDelta {
   if ("content" in part) return { content: part.content };
   if ("reasoning" in part) return { reasoning_content: part.reasoning };
-  return { tool_calls: [{ index, id: newId("call_"), type: "function", function: part.call }] };
+  if ("arguments" in part) return { tool_calls: [{ index, function: { arguments: part.arguments } }] };
+  const called = { name: part.call, arguments: "" };
+  return { tool_calls: [{ index, id: newCallId(), type: "function", function: called }] };
 }
 
 /** Joins chunks into whole answers. */
@@ -152,7 +165,7 @@ export async function wholeChat(
       if (delta.content) message.content = (message.content ?? "") + delta.content;
       if (delta.reasoning_content)
         message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content;
-      for (const { index: _, ...call } of delta.tool_calls ?? []) (message.tool_calls ??= []).push(call);
+      for (const call of delta.tool_calls ?? []) addCall((message.tool_calls ??= []), call);
       if (logprobs !== null) {
         const content = [...(choice.logprobs?.content ?? []), ...(logprobs.content ?? [])];
         choice.logprobs = { content, refusal: null };
@@ -164,14 +177,17 @@ export async function wholeChat(
   return { ...head, object: "chat.completion", choices, usage: next.value };
 }
 
-function logprobsOf(scored: readonly ScoredToken[], tokenizer: Tokenizer): ChoiceLogprobs {
-  const one = (token: number, logprob: number): TokenLogprob => {
-    const text = tokenizer.decode([token], { skipSpecial: false, continues: true });
+function addCall(calls: ToolCall[], { index, id = "", function: { name = "", arguments: more } }: ToolCallDelta): void {
+  const call = (calls[index] ??= { id, type: "function", function: { name, arguments: "" } });
+  call.function.arguments += more;
+}
+
+async function logprobsOf(scored: ScoredToken, tokenizer: ServedTokenizer): Promise<ChoiceLogprobs> {
+  const one = async (token: number, logprob: number): Promise<TokenLogprob> => {
+    const text = await tokenizer.decode([token], { skipSpecial: false, continues: true });
     return { token: text, logprob, bytes: text.includes("\uFFFD") ? null : Array.from(new TextEncoder().encode(text)) };
   };
-  const content = scored.map(({ token, logprob, alternatives }) => ({
-    ...one(token, logprob),
-    top_logprobs: alternatives.map((other) => one(other.token, other.logprob)),
-  }));
-  return { content, refusal: null };
+  const others = scored.alternatives.map(({ token, logprob }) => one(token, logprob));
+  const content = { ...(await one(scored.token, scored.logprob)), top_logprobs: await Promise.all(others) };
+  return { content: [content], refusal: null };
 }

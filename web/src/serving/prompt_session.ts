@@ -1,14 +1,13 @@
 // The session that answers are generated in. It stays, so that the next turn of a chat reads only what is new.
-import type { Model } from "../model/model.js";
-import type { Session } from "../model/session/session.js";
+import type { ServedModel, ServedSession } from "./served_model.js";
 
 /** Calls run one after the other: they share the session. */
 export class PromptSession {
-  readonly #model: Model;
-  #session: Session | undefined;
+  readonly #model: ServedModel;
+  #session: ServedSession | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(model: Model) {
+  constructor(model: ServedModel) {
     this.#model = model;
   }
 
@@ -28,16 +27,17 @@ export class PromptSession {
   }
 
   /** Reads a prompt. Only the tokens after the beginning that it shares with the session are read. */
-  async read(prompt: Int32Array, signal: AbortSignal | undefined): Promise<{ session: Session; cached: number }> {
-    const session = (this.#session ??= this.#model.session());
-    const cached = sharedLength(session.tokens, prompt);
-    session.rewind(cached);
+  async read(prompt: Int32Array, signal: AbortSignal | undefined): Promise<{ session: ServedSession; cached: number }> {
+    const session = (this.#session ??= await this.#model.session());
+    const cached = sharedLength(await session.tokens, prompt);
+    await session.rewind(cached);
     await session.append(prompt.subarray(cached), signal && { signal });
     return { session, cached };
   }
 
   dispose(): void {
-    this.#session?.dispose();
+    const ignore = (): void => undefined; // the Worker has ended
+    Promise.resolve(this.#session?.dispose()).catch(ignore);
     this.#session = undefined;
   }
 }

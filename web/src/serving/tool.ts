@@ -1,0 +1,19 @@
+// Functions that a model may call.
+
+/** A function that the model may call. */
+export interface Tool {
+  type: "function";
+  function: { name: string; description?: string; parameters?: object; strict?: boolean | null };
+}
+
+/** The functions of which one must be called. */
+export interface ForcedCall {
+  readonly tools: readonly Tool[];
+  /** Whether more than one call may follow. */
+  readonly isParallel: boolean;
+}
+
+/** An id for a call: nine letters and digits, because templates of Mistral's models refuse others. */
+export function newCallId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => (byte % 36).toString(36)).join("");
+}
