@@ -1,8 +1,8 @@
 // From events to OpenAI's chat completions, whole or in chunks.
 import type { AnswerPart } from "../serving/calls/answer_part.js";
-import type { AnswerEvent, Ending, ScoredToken, TokenCounts } from "../serving/events.js";
+import { type AnswerEvent, type Ending, NO_TOKENS, type ScoredToken } from "../serving/events.js";
+import { newCallId, newId } from "../serving/ids.js";
 import type { ServedTokenizer } from "../serving/served_model.js";
-import { newCallId } from "../serving/tool.js";
 import { type Usage, usageOf } from "./usage.js";
 
 /** A call in an answer. */
@@ -81,19 +81,13 @@ export interface ResponseHead {
   model: string;
 }
 
-/** A new id, unique with near certainty. */
-export function newId(prefix: string): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return prefix + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 export function newHead(prefix: string, model: string): ResponseHead {
   return { id: newId(prefix), created: Math.floor(Date.now() / 1000), model };
 }
 
 /** Turns events into chunks. */
 export async function* chatChunks(
-  events: AsyncGenerator<AnswerEvent, TokenCounts, void>,
+  events: AsyncIterable<AnswerEvent>,
   head: ResponseHead,
   tokenizer: ServedTokenizer,
   includesUsage: boolean,
@@ -104,35 +98,33 @@ export async function* chatChunks(
     choices,
     ...(includesUsage && { usage: null }),
   });
-  const counts = new Map<number, number>();
-  let next = await events.next();
-  try {
-    for (; next.done !== true; next = await events.next()) {
-      const event = next.value;
-      const { index } = event;
-      const choice = (delta: ChatDelta, finish: Ending | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
-        chunk([{ index, delta, logprobs, finish_reason: finish }]);
-      if (!counts.has(index)) {
-        counts.set(index, 0);
-        yield choice({ role: "assistant", content: "" }, null, null);
-      }
-      if ("finish" in event) {
-        yield choice({}, event.finish, null);
-        continue;
-      }
-      let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);
-      for (const part of event.parts) {
-        if ("isCallEnd" in part) continue;
-        if ("call" in part) counts.set(index, counts.get(index)! + 1);
-        yield choice(deltaOf(part, counts.get(index)! - 1), null, logprobs);
-        logprobs = null;
-      }
-      if (logprobs !== null) yield choice({}, null, logprobs);
+  const calls = new Map<number, number>();
+  let usage = usageOf(NO_TOKENS);
+  for await (const event of events) {
+    if ("counts" in event) {
+      usage = usageOf(event.counts);
+      continue;
     }
-  } finally {
-    if (next.done !== true) await events.return(undefined as never);
+    const { index } = event;
+    const choice = (delta: ChatDelta, finish: Ending | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
+      chunk([{ index, delta, logprobs, finish_reason: finish }]);
+    if (!calls.has(index)) {
+      calls.set(index, 0);
+      yield choice({ role: "assistant", content: "" }, null, null);
+    }
+    if ("finish" in event) {
+      yield choice({}, event.finish, null);
+      continue;
+    }
+    let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);
+    for (const part of event.parts) {
+      if ("isCallEnd" in part) continue;
+      if ("call" in part) calls.set(index, calls.get(index)! + 1);
+      yield choice(deltaOf(part, calls.get(index)! - 1), null, logprobs);
+      logprobs = null;
+    }
+    if (logprobs !== null) yield choice({}, null, logprobs);
   }
-  const usage = usageOf(next.value);
   if (includesUsage) yield { ...chunk([]), usage };
   return usage;
 }

@@ -5,7 +5,7 @@ import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import { answerReader } from "../serving/calls/answer_reader.js";
 import { answerFormat } from "../serving/calls/call_format.js";
-import type { AnswerEvent, Generation, TokenCounts } from "../serving/events.js";
+import { type AnswerEvent, type Generation, NO_TOKENS } from "../serving/events.js";
 import type { ServedModel } from "../serving/served_model.js";
 import type { ResponseHead } from "./chat_shapes.js";
 import {
@@ -65,7 +65,7 @@ export async function completionGeneration(
 
 /** Turns events into parts of continuations. */
 export async function* completionChunks(
-  events: AsyncGenerator<AnswerEvent, TokenCounts, void>,
+  events: AsyncIterable<AnswerEvent>,
   head: ResponseHead,
   includesUsage: boolean,
 ): AsyncGenerator<Completion, Usage, void> {
@@ -75,22 +75,17 @@ export async function* completionChunks(
     choices,
     ...(includesUsage && { usage: null }),
   });
-  let next = await events.next();
-  try {
-    for (; next.done !== true; next = await events.next()) {
-      const { index } = next.value;
-      if ("finish" in next.value) {
-        const finish = next.value.finish === "length" ? "length" : "stop";
-        yield chunk([{ index, text: "", logprobs: null, finish_reason: finish }]);
-        continue;
-      }
-      const text = next.value.parts.map((part) => ("content" in part ? part.content : "")).join("");
-      if (text !== "") yield chunk([{ index, text, logprobs: null, finish_reason: null }]);
+  let usage = usageOf(NO_TOKENS);
+  for await (const event of events) {
+    if ("counts" in event) usage = usageOf(event.counts);
+    else if ("finish" in event) {
+      const finish = event.finish === "length" ? "length" : "stop";
+      yield chunk([{ index: event.index, text: "", logprobs: null, finish_reason: finish }]);
+    } else {
+      const text = event.parts.map((part) => ("content" in part ? part.content : "")).join("");
+      if (text !== "") yield chunk([{ index: event.index, text, logprobs: null, finish_reason: null }]);
     }
-  } finally {
-    if (next.done !== true) await events.return(undefined as never);
   }
-  const usage = usageOf(next.value);
   if (includesUsage) yield { ...chunk([]), usage };
   return usage;
 }

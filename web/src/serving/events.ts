@@ -15,10 +15,11 @@ export interface ScoredToken {
 /** Why an answer ended. */
 export type Ending = "stop" | "length" | "tool_calls";
 
-/** What happens in an answer. `index` is that of the answer. */
+/** What happens in an answer, whose number is `index`; and after all answers the numbers of tokens. */
 export type AnswerEvent =
   | { readonly index: number; readonly parts: readonly AnswerPart[]; readonly scored: ScoredToken | undefined }
-  | { readonly index: number; readonly finish: Ending };
+  | { readonly index: number; readonly finish: Ending }
+  | { readonly counts: TokenCounts };
 
 /** Numbers of tokens. */
 export interface TokenCounts {
@@ -29,6 +30,8 @@ export interface TokenCounts {
   /** Generated tokens that are reasoning. */
   readonly reasoning: number;
 }
+
+export const NO_TOKENS: TokenCounts = { prompt: 0, cached: 0, generated: 0, reasoning: 0 };
 
 /** What to generate. */
 export interface Generation {
@@ -42,12 +45,12 @@ export interface Generation {
   readonly reader: () => AnswerReader;
 }
 
-/** Generates the answers. Returns numbers of tokens. */
+/** Generates the answers. */
 export async function* answerEvents(
   prompts: PromptSession,
   generation: Generation,
   signal: AbortSignal | undefined,
-): AsyncGenerator<AnswerEvent, TokenCounts, void> {
+): AsyncGenerator<AnswerEvent, void, void> {
   const endTurn = await prompts.turn(signal);
   try {
     const { prompt, count, options } = generation;
@@ -67,7 +70,7 @@ export async function* answerEvents(
         if (!isLast) await answering.dispose();
       }
     }
-    return { prompt: prompt.length, cached, generated, reasoning };
+    yield { counts: { prompt: prompt.length, cached, generated, reasoning } };
   } finally {
     endTurn();
   }

@@ -12,8 +12,3 @@ export interface ForcedCall {
   /** Whether more than one call may follow. */
   readonly isParallel: boolean;
 }
-
-/** An id for a call: nine letters and digits, because templates of Mistral's models refuse others. */
-export function newCallId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => (byte % 36).toString(36)).join("");
-}
