@@ -124,7 +124,7 @@ function readTool(tool: LanguageModelV4FunctionTool, warnings: SharedV4Warning[]
     warnings.push({ type: "unsupported", feature: "inputExamples", details: `of the tool ${name}: describe them` });
   return {
     type: "function",
-    function: { name, ...(description !== undefined && { description }), parameters: inputSchema as object },
+    function: { name, ...(description !== undefined && { description }), parameters: inputSchema },
   };
 }
 

@@ -62,7 +62,10 @@ function readable(parts: Parts, signal: AbortSignal | undefined): ReadableStream
         if (done === true) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        if (signal?.aborted === true) return controller.error(error);
+        if (signal?.aborted === true) {
+          controller.error(error);
+          return;
+        }
         controller.enqueue({ type: "error", error });
         controller.close();
       }

@@ -1,10 +1,5 @@
 // The AI SDK's models of embeddings and of scores of documents.
-import type {
-  EmbeddingModelV4,
-  RerankingModelV4,
-  SharedV4ProviderOptions,
-  SharedV4Warning,
-} from "@ai-sdk/provider";
+import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, SharedV4Warning } from "@ai-sdk/provider";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
@@ -37,7 +32,7 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
     async doEmbed({ values, dimensions, abortSignal, providerOptions }) {
       const { model } = await provided.open();
       const { vectors, tokens } = await embedInputs(model, values, {
-        ...ownOptions<RopewalkEmbeddingOptions>(providerOptions, EMBED),
+        ...ownOptions(providerOptions, EMBED),
         ...(dimensions !== undefined && { dimensions }),
         ...(abortSignal && { signal: abortSignal }),
       });
@@ -62,7 +57,7 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
       const texts =
         documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
       const ranked = await model.rank(query, texts, {
-        ...ownOptions<RopewalkRerankingOptions>(providerOptions, RANK),
+        ...ownOptions(providerOptions, RANK),
         ...(abortSignal && { signal: abortSignal }),
       });
       const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
@@ -71,6 +66,6 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
   };
 }
 
-function ownOptions<Options extends object>(given: SharedV4ProviderOptions | undefined, names: OptionNames): Options {
-  return checkOptions(given?.["ropewalk"] as Options | undefined, names, "providerOptions.ropewalk");
+function ownOptions(given: SharedV4ProviderOptions | undefined, names: OptionNames): object {
+  return checkOptions<object>(given?.["ropewalk"], names, "providerOptions.ropewalk");
 }
