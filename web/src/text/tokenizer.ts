@@ -67,7 +67,7 @@ export function encodeChat<Tokens>(tokenizer: ChatEncoder<Tokens>, text: string)
   return tokenizer.encodeChat?.(text) ?? tokenizer.encode(text, { special: false });
 }
 
-/** A tokenizer that may know how its model's chats begin; `Tokens` are token ids or a promise of them. @internal */
+/** A tokenizer that may know how its model's chats begin; `Tokens` are token ids or a promise of them. */
 export interface ChatEncoder<Tokens> {
   encode(text: string, options?: EncodeOptions): Tokens;
   encodeChat?(text: string): Tokens;
