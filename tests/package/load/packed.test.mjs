@@ -34,9 +34,11 @@ test("it contains only files that users need", () => {
   assert.equal(files.filter((name) => name.endsWith(".wasm")).length, 2);
 });
 
-test("it has no dependencies, no install scripts and no side effects", () => {
-  for (const key of ["dependencies", "peerDependencies", "optionalDependencies"])
-    assert.deepEqual(manifest[key] ?? {}, {});
+test("it has no dependencies but optional types, no install scripts and no side effects", () => {
+  for (const key of ["dependencies", "optionalDependencies"]) assert.deepEqual(manifest[key] ?? {}, {});
+  // only types of ropewalk/ai-sdk name it, and any version may be installed for other uses
+  assert.deepEqual(manifest.peerDependencies, { "@ai-sdk/provider": "*" });
+  assert.deepEqual(manifest.peerDependenciesMeta, { "@ai-sdk/provider": { optional: true } });
   for (const script of ["preinstall", "install", "postinstall", "prepare"])
     assert.equal(manifest.scripts?.[script], undefined);
   assert.equal(manifest.sideEffects, false);

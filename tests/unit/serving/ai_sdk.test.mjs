@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import {
+  DirectChatTransport,
   embed,
   embedMany,
   generateObject,
@@ -17,11 +18,11 @@ import {
 import { load } from "ropewalk";
 import { createRopewalk } from "ropewalk/ai-sdk";
 import { load as loadWorker } from "ropewalk/worker";
-import { chatMessages } from "../../build/package/ai_sdk/messages.js";
+import { chatMessages } from "../../../build/package/ai_sdk/messages.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-const tiny = (name) => new URL(`../golden/tiny_models/${name}/`, import.meta.url);
+const tiny = (name) => new URL(`../../golden/tiny_models/${name}/`, import.meta.url);
 
 const chatTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}
 {% endfor %}{% for message in messages %}<{{ message.role }}>{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}
@@ -131,6 +132,18 @@ for (const [place, runtime] of [
         prepareStep: ({ stepNumber }) => ({ providerOptions: writing(stepNumber === 0 ? called : "Done.") }),
       });
       assert.equal((await agent.generate({ prompt })).text, "Done.");
+    });
+
+    test("a chat of a page without a server", async () => {
+      const agent = new ToolLoopAgent({ model: language, prepareStep: () => ({ providerOptions: writing("Hello.") }) });
+      const message = { id: "1", role: "user", parts: [{ type: "text", text: prompt }] };
+      const chunks = await new DirectChatTransport({ agent }).sendMessages({
+        trigger: "submit-message",
+        chatId: "1",
+        messages: [message],
+      });
+      const deltas = (await partsOf(chunks)).filter(({ type }) => type === "text-delta");
+      assert.equal(deltas.map(({ delta }) => delta).join(""), "Hello.");
     });
 
     test("toolChoice: required, a name, and none", async () => {

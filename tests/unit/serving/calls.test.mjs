@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
-import { answerReader } from "../../build/package/serving/calls/answer_reader.js";
-import { answerFormat } from "../../build/package/serving/calls/call_format.js";
+import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
+import { answerFormat } from "../../../build/package/serving/calls/call_format.js";
 
 /** The parts of an answer, with neighbouring texts joined, read `size` characters at a time. */
 function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false } = {}) {
@@ -202,7 +202,7 @@ test("text that only looks like a marker is content", () => {
 });
 
 test("real templates", (t) => {
-  const folder = new URL("../../../shared/data/templates/", import.meta.url);
+  const folder = new URL("../../../../shared/data/templates/", import.meta.url);
   if (!existsSync(folder)) return t.skip("the templates aren't here");
   const formatOf = (name) => answerFormat(readFileSync(new URL(name, folder), "utf8")).calls;
   assert.equal(formatOf("Qwen-Qwen2.5-7B-Instruct.jinja").open, "<tool_call>");
