@@ -7,7 +7,7 @@ import type { Model } from "./model/model.js";
 import { type OpenAIClient, openaiClient } from "./openai/client.js";
 import type { WorkerModel } from "./worker/worker_model.js";
 
-export type * from "./openai/client.js";
+export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./openai/client.js";
 export type { ChatRequestFields } from "./openai/chat_request.js";
 export type {
   ChatCompletion,
