@@ -117,6 +117,13 @@ for (const [place, runtime] of [
       assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
     });
 
+    test("a stream that nobody reads on doesn't keep the next call waiting", async () => {
+      const stream = await ask({ max_tokens: 400, stream: true });
+      for (let i = 0; i < 3; i++) await stream.next();
+      assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
+      await rejects(stream.next(), "INVALID_ARGUMENT", "generate");
+    });
+
     test("errors name the field", async () => {
       await rejects(ask({ temprature: 1 }), "UNKNOWN_KEY", "temprature");
       await rejects(ask({ stop: [""] }), "INVALID_ARGUMENT", "stop");

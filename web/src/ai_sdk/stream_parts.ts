@@ -23,15 +23,15 @@ export async function* streamParts(
   yield { type: "stream-start", warnings };
   yield { type: "response-metadata", ...response };
   const blocks = new Blocks();
-  let [finish, counts]: [Ending, TokenCounts] = ["stop", NO_TOKENS];
+  let [ending, counts]: [Ending, TokenCounts] = ["stop", NO_TOKENS];
   for await (const event of events) {
     if (includesRaw) yield { type: "raw", rawValue: event };
-    if ("counts" in event) counts = event.counts;
-    else if ("finish" in event) finish = event.finish;
+    if (event.finish !== undefined) counts = event.finish;
+    else if ("ending" in event) ending = event.ending;
     else for (const part of event.parts) yield* blocks.add(part);
   }
   yield* blocks.close();
-  yield { type: "finish", usage: usageOf(counts), finishReason: finishReason(finish) };
+  yield { type: "finish", usage: usageOf(counts), finishReason: finishReason(ending) };
 }
 
 /** Gives parts of one kind that follow each other a beginning and an end. */
@@ -82,8 +82,8 @@ export function addContent(content: LanguageModelV4Content[], part: LanguageMode
     (content[content.length - 1] as { text: string }).text += part.delta;
 }
 
-function finishReason(finish: Ending): LanguageModelV4FinishReason {
-  return { unified: REASONS[finish], raw: finish };
+function finishReason(ending: Ending): LanguageModelV4FinishReason {
+  return { unified: REASONS[ending], raw: ending };
 }
 
 function usageOf({ prompt, cached, generated, reasoning }: TokenCounts): LanguageModelV4Usage {

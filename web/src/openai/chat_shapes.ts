@@ -101,8 +101,8 @@ export async function* chatChunks(
   const calls = new Map<number, number>();
   let usage = usageOf(NO_TOKENS);
   for await (const event of events) {
-    if ("counts" in event) {
-      usage = usageOf(event.counts);
+    if (event.finish !== undefined) {
+      usage = usageOf(event.finish);
       continue;
     }
     const { index } = event;
@@ -112,8 +112,8 @@ export async function* chatChunks(
       calls.set(index, 0);
       yield choice({ role: "assistant", content: "" }, null, null);
     }
-    if ("finish" in event) {
-      yield choice({}, event.finish, null);
+    if ("ending" in event) {
+      yield choice({}, event.ending, null);
       continue;
     }
     let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);

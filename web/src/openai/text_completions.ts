@@ -77,9 +77,9 @@ export async function* completionChunks(
   });
   let usage = usageOf(NO_TOKENS);
   for await (const event of events) {
-    if ("counts" in event) usage = usageOf(event.counts);
-    else if ("finish" in event) {
-      const finish = event.finish === "length" ? "length" : "stop";
+    if (event.finish !== undefined) usage = usageOf(event.finish);
+    else if ("ending" in event) {
+      const finish = event.ending === "length" ? "length" : "stop";
       yield chunk([{ index: event.index, text: "", logprobs: null, finish_reason: finish }]);
     } else {
       const text = event.parts.map((part) => ("content" in part ? part.content : "")).join("");

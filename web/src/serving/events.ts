@@ -15,11 +15,16 @@ export interface ScoredToken {
 /** Why an answer ended. */
 export type Ending = "stop" | "length" | "tool_calls";
 
-/** What happens in an answer, whose number is `index`; and after all answers the numbers of tokens. */
+/** What happens in an answer, whose number is `index`. After all answers, the last event has the numbers of tokens. */
 export type AnswerEvent =
-  | { readonly index: number; readonly parts: readonly AnswerPart[]; readonly scored: ScoredToken | undefined }
-  | { readonly index: number; readonly finish: Ending }
-  | { readonly counts: TokenCounts };
+  | {
+      readonly index: number;
+      readonly parts: readonly AnswerPart[];
+      readonly scored: ScoredToken | undefined;
+      readonly finish?: undefined;
+    }
+  | { readonly index: number; readonly ending: Ending; readonly finish?: undefined }
+  | { readonly finish: TokenCounts };
 
 /** Numbers of tokens. */
 export interface TokenCounts {
@@ -45,35 +50,38 @@ export interface Generation {
   readonly reader: () => AnswerReader;
 }
 
-/** Generates the answers. */
-export async function* answerEvents(
+/** Generates the answers, after the calls before. */
+export function answerEvents(
   prompts: PromptSession,
   generation: Generation,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AnswerEvent, void, void> {
-  const endTurn = await prompts.turn(signal);
-  try {
-    const { prompt, count, options } = generation;
-    const { session, cached } = await prompts.read(prompt, signal);
-    let [generated, reasoning] = [0, 0];
-    for (let index = 0; index < count; index++) {
-      const isLast = index === count - 1;
-      const answering = isLast ? session : await session.fork();
-      const seed = options.seed === undefined ? {} : { seed: options.seed + index };
-      try {
-        // markers of calls are special tokens in many vocabularies
-        const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
-        const counts = yield* oneAnswer(pieces, generation, index);
-        generated += counts.generated;
-        reasoning += counts.reasoning;
-      } finally {
-        if (!isLast) await answering.dispose();
-      }
+  return prompts.inTurn(signal, () => allAnswers(prompts, generation, signal));
+}
+
+async function* allAnswers(
+  prompts: PromptSession,
+  generation: Generation,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<AnswerEvent, void, void> {
+  const { prompt, count, options } = generation;
+  const { session, cached } = await prompts.read(prompt, signal);
+  let [generated, reasoning] = [0, 0];
+  for (let index = 0; index < count; index++) {
+    const isLast = index === count - 1;
+    const answering = isLast ? session : await session.fork();
+    const seed = options.seed === undefined ? {} : { seed: options.seed + index };
+    try {
+      // markers of calls are special tokens in many vocabularies
+      const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
+      const counts = yield* oneAnswer(pieces, generation, index);
+      generated += counts.generated;
+      reasoning += counts.reasoning;
+    } finally {
+      if (!isLast) await answering.dispose();
     }
-    yield { counts: { prompt: prompt.length, cached, generated, reasoning } };
-  } finally {
-    endTurn();
   }
+  yield { finish: { prompt: prompt.length, cached, generated, reasoning } };
 }
 
 async function* oneAnswer(
@@ -104,7 +112,7 @@ async function* oneAnswer(
   const parts = calls.wanted(reader.end());
   if (parts.length > 0) yield { index, parts, scored: undefined };
   const isCut = finish === "length" || finish === "full";
-  yield { index, finish: isCut ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
+  yield { index, ending: isCut ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
   return { generated, reasoning };
 }
 

@@ -1,29 +1,26 @@
 // The session that answers are generated in. It stays, so that the next turn of a chat reads only what is new.
+import { CallQueue } from "../model/session/call_queue.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
 
 /** Calls run one after the other: they share the session. */
 export class PromptSession {
   readonly #model: ServedModel;
   #session: ServedSession | undefined;
-  #last: Promise<void> = Promise.resolve();
+  readonly #queue = new CallQueue(() => undefined);
 
   constructor(model: ServedModel) {
     this.#model = model;
   }
 
-  /** Waits for the calls before. Returns what ends the turn. Rejects with the signal's reason. */
-  async turn(signal: AbortSignal | undefined): Promise<() => void> {
-    const before = this.#last;
-    let end!: () => void;
-    this.#last = new Promise((resolve) => (end = resolve));
-    await before;
-    try {
-      signal?.throwIfAborted();
-    } catch (error) {
-      end();
-      throw error;
-    }
-    return end;
+  /**
+   * Passes on the events of a call when it's its turn; the last one has `finish`. A call whose events nobody asks for doesn't keep others
+   * waiting: after a second they end it. Rejects with the signal's reason.
+   */
+  inTurn<Event extends { finish?: unknown }>(
+    signal: AbortSignal | undefined,
+    begin: () => AsyncGenerator<Event, void, void>,
+  ): AsyncGenerator<Event, void, void> {
+    return this.#queue.generate(signal, begin);
   }
 
   /** Reads a prompt. Only the tokens after the beginning that it shares with the session are read. */
