@@ -24,6 +24,7 @@ const entries = [
   "doctor",
   "doctor.node",
   "openai",
+  "ai_sdk",
   "worker",
   "worker.node",
   "worker_inline",
@@ -33,7 +34,7 @@ const entries = [
 ];
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai"];
+const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai", "ai_sdk"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];

@@ -41,7 +41,9 @@ const packageFolders = {
   grammar: ["base", "text"],
   model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "grammar"],
   load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
-  openai: ["base", "grammar", "text", "model"],
+  serving: ["base", "grammar", "text", "model"],
+  openai: ["base", "grammar", "text", "model", "serving"],
+  ai_sdk: ["base", "grammar", "text", "model", "serving"],
   worker: ["base", "config", "files", "text", "grammar", "model", "load"],
   doctor: ["base", "config", "files", "rope", "model", "load"],
   cli: [
@@ -64,7 +66,7 @@ const packageFolders = {
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
 const packageEntries =
-  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|cli)(\.node|\.workerd)?\.ts$/;
+  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
@@ -87,6 +89,9 @@ const commandLineLibraries = [
   "hono/streaming",
   "@hono/node-server",
 ];
+
+/** Libraries whose types an entry is for. Its users have them. Nothing of them is bundled. */
+const typeLibraries = { ai_sdk: ["@ai-sdk/provider"] };
 
 const longestFile = 400;
 const largestFolder = 29;
@@ -155,6 +160,7 @@ function importsOf(tree) {
     if (!/^web\/src\/.*\.ts$/.test(path)) continue;
     const imports = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName, pos }) => ({
       specifier: fileName,
+      isType: /\b(import|export) type [^;]*$/.test(text.slice(0, pos)),
       line: lineAt(text, pos),
       target: fileName.startsWith(".") ? moduleAt(tree, posix.join(posix.dirname(path), fileName)) : undefined,
     }));
@@ -186,7 +192,7 @@ export function checkImports(tree) {
     if (!isEntry && !(folder in packageFolders))
       complaints.push(`${path}: its folder is not in packageFolders of scripts/check_rules.mjs`);
     const allowed = isEntry ? [folder, ...Object.keys(packageFolders)] : [folder, ...(packageFolders[folder] ?? [])];
-    for (const { specifier, line, target } of imports) {
+    for (const { specifier, line, target, isType } of imports) {
       const complain = (message) => complaints.push(`${path}:${line}: imports ${specifier}, ${message}`);
       if (target !== undefined) {
         if (!allowed.includes(folderOf(target))) complain(`but ${folder} may not import from ${folderOf(target)}`);
@@ -197,6 +203,8 @@ export function checkImports(tree) {
         (isCommandLine(path) && commandLineLibraries.includes(specifier))
       ) {
         // ships inside the package
+      } else if (typeLibraries[folder]?.includes(specifier)) {
+        if (!isType) complain("of which only types may be imported");
       } else if (!specifier.startsWith("node:")) {
         complain("but the package has no dependencies");
       } else if (!/\.node\.ts$/.test(path) && !isCommandLine(path)) {

@@ -9,7 +9,14 @@ import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./li
 import { checkNative, nativeBuilds } from "./native.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
 import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
-import { checkManifest, checkResolution, compileUser, installCompilers, userPrograms } from "./types.mjs";
+import {
+  checkManifest,
+  checkResolution,
+  compileUser,
+  compileUserOfAiSdk,
+  installCompilers,
+  userPrograms,
+} from "./types.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -54,6 +61,7 @@ export const stages = {
     const folder = await install(tarball);
     await installCompilers(folder);
     for (const name of userPrograms) await check(`a user's program, ${name}`, () => compileUser(folder, name));
+    await check("a user's program, the AI SDK", () => compileUserOfAiSdk(folder));
     await rm(folder, { recursive: true, force: true });
   },
 

@@ -1,6 +1,6 @@
 // Checks the package's types the way users' tools see them: publint, are-the-types-wrong, and strict programs compiled against it.
 
-import { cp, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { capture } from "../run.mjs";
 
@@ -58,18 +58,37 @@ export async function installCompilers(folder) {
  */
 export async function compileUser(folder, program) {
   const [, name, oldest] = /^(.*?)(, typescript@.*)?$/.exec(program);
-  await cp(join(root, "tests", "package", "types", "user.ts"), join(folder, "user.ts"));
+  const compiler = join(oldest === undefined ? root : folder, "node_modules", "typescript", "bin", "tsc");
+  await compile(folder, "user.ts", { skipLibCheck: false, ...userOptions[name] }, compiler);
+}
+
+/**
+ * Compiles user_of_ai_sdk.ts with the types of `@ai-sdk/provider`, which only this entry needs: the programs before are compiled without
+ * them. Its declarations aren't checked.
+ */
+export async function compileUserOfAiSdk(folder) {
+  const { version } = JSON.parse(
+    await readFile(join(root, "node_modules", "@ai-sdk", "provider", "package.json"), "utf8"),
+  );
+  const packages = [`@ai-sdk/provider@${version}`, "@types/json-schema"];
+  await capture("npm", ["install", "--no-audit", "--no-fund", ...packages], { cwd: folder });
+  for (const from of [root, folder]) {
+    const compiler = join(from, "node_modules", "typescript", "bin", "tsc");
+    await compile(folder, "user_of_ai_sdk.ts", { skipLibCheck: true, ...userOptions.nodenext }, compiler);
+  }
+}
+
+/** Compiles a file of tests/package/types/. */
+async function compile(folder, file, options, compiler) {
+  await cp(join(root, "tests", "package", "types", file), join(folder, file));
   const common = {
     strict: true,
     noEmit: true,
-    skipLibCheck: false,
     target: "es2022",
     lib: ["es2022", "dom"],
     types: [],
   };
   const config = join(folder, "tsconfig.json");
-  const compilerOptions = { ...common, ...userOptions[name] };
-  await writeFile(config, JSON.stringify({ compilerOptions, files: ["user.ts"] }));
-  const compiler = join(oldest === undefined ? root : folder, "node_modules", "typescript", "bin", "tsc");
+  await writeFile(config, JSON.stringify({ compilerOptions: { ...common, ...options }, files: [file] }));
   await capture(process.execPath, [compiler, "--project", config], inRepository);
 }

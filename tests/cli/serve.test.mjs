@@ -156,10 +156,23 @@ test("a required tool is called with arguments of its schema, also in a stream",
   });
   const deltas = [];
   for await (const { choices } of stream) deltas.push(choices[0]);
-  const [streamed] = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
-  assert.equal(streamed.index, 0);
-  assert.deepEqual(streamed.function, call.function);
+  const [begun, ...pieces] = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
+  assert.deepEqual(begun, { index: 0, id: begun.id, type: "function", function: { name: "tie", arguments: "" } });
+  assert.match(begun.id, /^[a-z0-9]{9}$/);
+  assert.ok(pieces.length > 1, "the arguments come in pieces");
+  for (const piece of pieces) assert.deepEqual(Object.keys(piece), ["index", "function"]);
+  assert.equal(pieces.map((piece) => piece.function.arguments).join(""), call.function.arguments);
   assert.ok(deltas.every(({ delta }) => !delta.content?.includes("<")));
+});
+
+test("OpenAI's client joins streamed calls to those of a whole answer", async () => {
+  const body = { model: "tiny", messages, seed: 3, max_tokens: 200, tools, tool_choice: "required" };
+  const [{ message }] = (await ask(body)).choices;
+  const joined = await shared.client.chat.completions.stream(body).finalChatCompletion();
+  const [{ message: streamed, finish_reason: finish }] = joined.choices;
+  assert.equal(finish, "tool_calls");
+  const functionsOf = ({ tool_calls: calls }) => calls.map(({ function: { name, arguments: given } }) => [name, given]);
+  assert.deepEqual(functionsOf(streamed), functionsOf(message));
 });
 
 test("response_format: JSON of a schema", async () => {

@@ -8,6 +8,7 @@ import { blocksOf, brokenLinks, read, root, runProgram } from "./guide_page.mjs"
 const pages = {
   "README.md": { blocks: 3, checks: 3 },
   "docs/accuracy.md": { blocks: 1, checks: 1 },
+  "docs/apps/ai_sdk.md": { blocks: 1, checks: 5 },
   "docs/apps/openai.md": { blocks: 1, checks: 4 },
   "docs/apps/batches.md": { blocks: 2, checks: 2 },
   "docs/apps/structured_output.md": { blocks: 3, checks: 4 },

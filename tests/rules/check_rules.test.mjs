@@ -167,6 +167,14 @@ test("imports of missing files, of packages, and of Node modules in browser code
   expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
 });
 
+test("the AI SDK's types may be imported where its provider is, and nothing else of it", () => {
+  const importing = (path, statement) => ({ ...modules, [path]: `${statement} from "@ai-sdk/provider";\n` });
+  const provider = "web/src/ai_sdk/provider.ts";
+  assert.deepEqual(checkImports(importing(provider, "import type { ProviderV4 }")), []);
+  expectOne(checkImports, importing(provider, "import { NoSuchModelError }"), /only types may be/);
+  expectOne(checkImports, importing("web/src/load/load.ts", "import type { ProviderV4 }"), /no dependencies/);
+});
+
 test("the command line may import from Node and from its own libraries, and only its entry imports it", () => {
   const command = {
     "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',

@@ -5,25 +5,27 @@
  */
 import type { Model } from "./model/model.js";
 import { type OpenAIClient, openaiClient } from "./openai/client.js";
+import type { WorkerModel } from "./worker/worker_model.js";
 
-export type * from "./openai/client.js";
+export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./openai/client.js";
 export type { ChatRequestFields } from "./openai/chat_request.js";
 export type {
   ChatCompletion,
   ChatCompletionChunk,
   ChatDelta,
   ChoiceLogprobs,
-  Finish,
   TokenLogprob,
   ToolCall,
+  ToolCallDelta,
 } from "./openai/chat_shapes.js";
 export type { EmbeddingList, EmbeddingRequestFields } from "./openai/embeddings.js";
 export { errorResponse, type ErrorBody } from "./openai/errors.js";
-export type { Usage } from "./openai/events.js";
 export type { GenerationFields } from "./openai/generation_request.js";
 export type { ResponseFormat } from "./openai/output_format.js";
-export type { Tool } from "./openai/tool.js";
 export type { Completion, CompletionRequestFields } from "./openai/text_completions.js";
+export type { Usage } from "./openai/usage.js";
+export type { Ending as Finish } from "./serving/events.js";
+export type { Tool } from "./serving/tool.js";
 
 /**
  * OpenAI's methods over a model: `openai(model).chat.completions.create({ messages })`. They take and return what the
@@ -31,7 +33,9 @@ export type { Completion, CompletionRequestFields } from "./openai/text_completi
  *
  * Calls run one after the other, in one session that stays: the next turn of a chat reads only what is new. `dispose()`
  * frees it.
+ *
+ * With a model of `ropewalk/worker`, generating doesn't block the page.
  */
-export function openai(model: Model): OpenAIClient {
+export function openai(model: Model | WorkerModel): OpenAIClient {
   return openaiClient(model);
 }

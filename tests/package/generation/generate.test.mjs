@@ -79,6 +79,16 @@ test("a stop token ends generation, like an end token of the model", async () =>
   assert.equal(stopped.at(-1).finish, "stop");
 });
 
+test("skipSpecial: false gives the text of special tokens too", async () => {
+  const { beginToken } = model.tokenizer;
+  assert.ok(model.tokenizer.isSpecial(beginToken));
+  const options = { maxTokens: 1, logitBias: { [beginToken]: 1000 } };
+  const [[left], [kept]] = [await generate(options), await generate({ ...options, skipSpecial: false })];
+  assert.deepEqual([left.token, left.text], [beginToken, ""]);
+  assert.deepEqual([kept.token, kept.text], [beginToken, model.tokenizer.token(beginToken)]);
+  await rejects(generate({ skipSpecial: 1 }), "INVALID_ARGUMENT", "skipSpecial");
+});
+
 test("an end token of the model ends generation, unless ignoreEnd is set", async () => {
   const [end] = model.tokenizer.endTokens;
   const options = { temperature: 50, topK: 0, topP: 1, minP: 0, maxTokens: 50 }; // any of 64 tokens

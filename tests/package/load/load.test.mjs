@@ -182,6 +182,12 @@ test("ropewalk/inline works without its wasm files, and fetches nothing", async 
   await rm(folder, { recursive: true });
 });
 
+test("all exports of the shapes that apps know", async () => {
+  const exportsOf = async (entry) => Object.keys(await import(entry)).sort();
+  assert.deepEqual(await exportsOf("ropewalk/openai"), ["errorResponse", "openai"]);
+  assert.deepEqual(await exportsOf("ropewalk/ai-sdk"), ["createRopewalk"]);
+});
+
 test("all exports of the package", async () => {
   assert.deepEqual(Object.keys(await import("ropewalk")).sort(), [
     "AXES_LAYOUTS",

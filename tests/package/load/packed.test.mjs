@@ -34,9 +34,11 @@ test("it contains only files that users need", () => {
   assert.equal(files.filter((name) => name.endsWith(".wasm")).length, 2);
 });
 
-test("it has no dependencies, no install scripts and no side effects", () => {
-  for (const key of ["dependencies", "peerDependencies", "optionalDependencies"])
-    assert.deepEqual(manifest[key] ?? {}, {});
+test("it has no dependencies but optional types, no install scripts and no side effects", () => {
+  for (const key of ["dependencies", "optionalDependencies"]) assert.deepEqual(manifest[key] ?? {}, {});
+  // only types of ropewalk/ai-sdk name it, and any version may be installed for other uses
+  assert.deepEqual(manifest.peerDependencies, { "@ai-sdk/provider": "*" });
+  assert.deepEqual(manifest.peerDependenciesMeta, { "@ai-sdk/provider": { optional: true } });
   for (const script of ["preinstall", "install", "postinstall", "prepare"])
     assert.equal(manifest.scripts?.[script], undefined);
   assert.equal(manifest.sideEffects, false);
@@ -58,6 +60,8 @@ test("the exported subpaths resolve, and no others", () => {
   assert.ok(import.meta.resolve("ropewalk/worker/inline").endsWith("/dist/worker_inline.js"));
   assert.ok(import.meta.resolve("ropewalk/worker_thread.js").endsWith("/dist/worker_thread.js"));
   assert.ok(import.meta.resolve("ropewalk/doctor").endsWith("/dist/doctor.node.js"));
+  assert.ok(import.meta.resolve("ropewalk/openai").endsWith("/dist/openai.js"));
+  assert.ok(import.meta.resolve("ropewalk/ai-sdk").endsWith("/dist/ai_sdk.js"));
   for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"])
     assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
 });
@@ -109,7 +113,8 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
-  for (const entry of ["dist/index.js", "dist/inline.js", "dist/worker_inline.js", "dist/doctor.js"]) {
+  const entries = ["index", "inline", "worker_inline", "doctor", "openai", "ai_sdk"];
+  for (const entry of entries.map((name) => `dist/${name}.js`)) {
     for (const name of scriptsOf(entry, () => true)) {
       const code = read(name);
       assert.ok(

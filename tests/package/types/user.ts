@@ -12,6 +12,7 @@ import {
   type LinearState,
   load,
   type LoadOptions,
+  type Model,
   type Pairing,
   type PositionInput,
   type PositionScheme,
@@ -28,6 +29,7 @@ import {
 import { type Diagnosis, diagnose, type Finding } from "ropewalk/doctor";
 import { load as loadInline } from "ropewalk/inline";
 import { load as loadInlineWorker } from "ropewalk/worker/inline";
+import { type ChatCompletion, openai } from "ropewalk/openai";
 import { load as loadInWorker, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 
 export async function useEverything(signal: AbortSignal): Promise<string> {
@@ -222,5 +224,15 @@ export async function useWorker(signal: AbortSignal): Promise<string> {
   const tokens: number = model.tokenizer.vocabularySize;
   let text = String(tokens);
   for await (const { text: piece } of session.generate({ maxTokens: 8, whenFull: "shift" })) text += piece;
+  return text;
+}
+
+export async function useOpenAi(model: WorkerModel | Model, signal: AbortSignal): Promise<string> {
+  using client = openai(model);
+  const body = { messages: [{ role: "user", content: "Hello" }], max_tokens: 8 };
+  const answer: ChatCompletion = await client.chat.completions.create(body, { signal });
+  let text = answer.choices[0]?.message.content ?? "";
+  for await (const { choices } of await client.chat.completions.create({ ...body, stream: true }))
+    for (const call of choices[0]?.delta.tool_calls ?? []) text += call.function.arguments;
   return text;
 }

@@ -5,7 +5,8 @@ import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import type { OutputFormat } from "../grammar/format.js";
+import type { ChatRequest } from "../serving/chat_request.js";
+import type { ForcedCall, Tool } from "../serving/tool.js";
 import type { ChatMessage } from "../text/chat_template.js";
 import {
   GENERATION_FIELDS,
@@ -14,8 +15,7 @@ import {
   readGeneration,
   withoutNulls,
 } from "./generation_request.js";
-import { type ForcedCall, responseFormat, type ResponseFormat } from "./output_format.js";
-import type { Tool } from "./tool.js";
+import { responseFormat, type ResponseFormat } from "./output_format.js";
 
 /** Fields of a request for chat completions. Null is the same as no field. */
 export interface ChatRequestFields extends GenerationFields {
@@ -63,21 +63,8 @@ const CHAT_FIELDS = optionNames<ChatRequestFields>("chat.completions.create()", 
   prompt_cache_key: true,
 });
 
-/** The same, checked. */
-export interface ChatRequest extends GenerationRequest {
-  readonly messages: readonly ChatMessage[];
-  /** Empty if none are given, or if none may be called. */
-  readonly tools: readonly Tool[];
-  readonly forced: ForcedCall | undefined;
-  readonly isParallel: boolean;
-  readonly format: OutputFormat | undefined;
-  /** Number of alternatives to report with each token; undefined without log probabilities. */
-  readonly alternatives: number | undefined;
-  readonly variables: Readonly<Record<string, unknown>>;
-}
-
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT */
-export function readChatRequest(given: ChatRequestFields): ChatRequest {
+export function readChatRequest(given: ChatRequestFields): ChatRequest & GenerationRequest {
   const body = checkOptions(withoutNulls(given), CHAT_FIELDS);
   const shared = readGeneration(body);
   if (body.store !== undefined && trueOrFalse(body.store, "store"))
@@ -112,7 +99,6 @@ export function readChatRequest(given: ChatRequestFields): ChatRequest {
     forced,
     isParallel,
     format,
-    alternatives,
     variables: { ...(effort !== undefined && { reasoning_effort: effort }), ...variables },
   };
 }

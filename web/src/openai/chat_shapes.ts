@@ -1,6 +1,9 @@
 // From events to OpenAI's chat completions, whole or in chunks.
-import type { Tokenizer } from "../text/tokenizer.js";
-import type { AnswerEvent, ScoredToken, Usage } from "./events.js";
+import type { AnswerPart } from "../serving/calls/answer_part.js";
+import { type AnswerEvent, type Ending, NO_TOKENS, type ScoredToken } from "../serving/events.js";
+import { newCallId, newId } from "../serving/ids.js";
+import type { ServedTokenizer } from "../serving/served_model.js";
+import { type Usage, usageOf } from "./usage.js";
 
 /** A call in an answer. */
 export interface ToolCall {
@@ -23,9 +26,6 @@ export interface ChoiceLogprobs {
   refusal: null;
 }
 
-/** Why an answer ended. */
-export type Finish = "stop" | "length" | "tool_calls";
-
 /** A whole answer. */
 export interface ChatCompletion {
   id: string;
@@ -42,9 +42,18 @@ export interface ChatCompletion {
       tool_calls?: ToolCall[];
     };
     logprobs: ChoiceLogprobs | null;
-    finish_reason: Finish;
+    finish_reason: Ending;
   }[];
   usage: Usage;
+}
+
+/** What a chunk adds to a call: first its id and name, then pieces of its arguments. */
+export interface ToolCallDelta {
+  /** Of the call in the answer. */
+  index: number;
+  id?: string;
+  type?: "function";
+  function: { name?: string; arguments: string };
 }
 
 /** What a chunk adds to an answer. */
@@ -52,7 +61,7 @@ export interface ChatDelta {
   role?: "assistant";
   content?: string;
   reasoning_content?: string;
-  tool_calls?: (ToolCall & { index: number })[];
+  tool_calls?: ToolCallDelta[];
 }
 
 /** A part of an answer. */
@@ -61,7 +70,7 @@ export interface ChatCompletionChunk {
   object: "chat.completion.chunk";
   created: number;
   model: string;
-  choices: { index: number; delta: ChatDelta; logprobs: ChoiceLogprobs | null; finish_reason: Finish | null }[];
+  choices: { index: number; delta: ChatDelta; logprobs: ChoiceLogprobs | null; finish_reason: Ending | null }[];
   usage?: Usage | null;
 }
 
@@ -72,21 +81,15 @@ export interface ResponseHead {
   model: string;
 }
 
-/** A new id, unique with near certainty. */
-export function newId(prefix: string): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return prefix + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 export function newHead(prefix: string, model: string): ResponseHead {
   return { id: newId(prefix), created: Math.floor(Date.now() / 1000), model };
 }
 
 /** Turns events into chunks. */
 export async function* chatChunks(
-  events: AsyncGenerator<AnswerEvent, Usage, void>,
+  events: AsyncIterable<AnswerEvent>,
   head: ResponseHead,
-  tokenizer: Tokenizer,
+  tokenizer: ServedTokenizer,
   includesUsage: boolean,
 ): AsyncGenerator<ChatCompletionChunk, Usage, void> {
   const chunk = (choices: ChatCompletionChunk["choices"]): ChatCompletionChunk => ({
@@ -95,42 +98,44 @@ export async function* chatChunks(
     choices,
     ...(includesUsage && { usage: null }),
   });
-  const counts = new Map<number, number>();
-  let next = await events.next();
-  try {
-    for (; next.done !== true; next = await events.next()) {
-      const event = next.value;
-      const { index } = event;
-      const choice = (delta: ChatDelta, finish: Finish | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
-        chunk([{ index, delta, logprobs, finish_reason: finish }]);
-      if (!counts.has(index)) {
-        counts.set(index, 0);
-        yield choice({ role: "assistant", content: "" }, null, null);
-      }
-      if ("finish" in event) {
-        yield choice({}, event.finish, null);
-        continue;
-      }
-      let logprobs = event.scored === undefined ? null : logprobsOf([event.scored], tokenizer);
-      for (const part of event.parts) {
-        const delta = deltaOf(part, counts.get(index)!);
-        if ("call" in part) counts.set(index, counts.get(index)! + 1);
-        yield choice(delta, null, logprobs);
-        logprobs = null;
-      }
-      if (logprobs !== null) yield choice({}, null, logprobs);
+  const calls = new Map<number, number>();
+  let usage = usageOf(NO_TOKENS);
+  for await (const event of events) {
+    if (event.finish !== undefined) {
+      usage = usageOf(event.finish);
+      continue;
     }
-  } finally {
-    if (next.done !== true) await events.return(undefined as never);
+    const { index } = event;
+    const choice = (delta: ChatDelta, finish: Ending | null, logprobs: ChoiceLogprobs | null): ChatCompletionChunk =>
+      chunk([{ index, delta, logprobs, finish_reason: finish }]);
+    if (!calls.has(index)) {
+      calls.set(index, 0);
+      yield choice({ role: "assistant", content: "" }, null, null);
+    }
+    if ("ending" in event) {
+      yield choice({}, event.ending, null);
+      continue;
+    }
+    let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);
+    for (const part of event.parts) {
+      if ("isCallEnd" in part) continue;
+      if ("call" in part) calls.set(index, calls.get(index)! + 1);
+      yield choice(deltaOf(part, calls.get(index)! - 1), null, logprobs);
+      logprobs = null;
+    }
+    if (logprobs !== null) yield choice({}, null, logprobs);
   }
-  if (includesUsage) yield { ...chunk([]), usage: next.value };
-  return next.value;
+  if (includesUsage) yield { ...chunk([]), usage };
+  return usage;
 }
 
-function deltaOf(part: Extract<AnswerEvent, { parts: unknown }>["parts"][number], index: number): ChatDelta {
+/** @param index - of the call in the answer */
+function deltaOf(part: Exclude<AnswerPart, { isCallEnd: true }>, index: number): ChatDelta {
   if ("content" in part) return { content: part.content };
   if ("reasoning" in part) return { reasoning_content: part.reasoning };
-  return { tool_calls: [{ index, id: newId("call_"), type: "function", function: part.call }] };
+  if ("arguments" in part) return { tool_calls: [{ index, function: { arguments: part.arguments } }] };
+  const called = { name: part.call, arguments: "" };
+  return { tool_calls: [{ index, id: newCallId(), type: "function", function: called }] };
 }
 
 /** Joins chunks into whole answers. */
@@ -152,7 +157,7 @@ export async function wholeChat(
       if (delta.content) message.content = (message.content ?? "") + delta.content;
       if (delta.reasoning_content)
         message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content;
-      for (const { index: _, ...call } of delta.tool_calls ?? []) (message.tool_calls ??= []).push(call);
+      for (const call of delta.tool_calls ?? []) addCall((message.tool_calls ??= []), call);
       if (logprobs !== null) {
         const content = [...(choice.logprobs?.content ?? []), ...(logprobs.content ?? [])];
         choice.logprobs = { content, refusal: null };
@@ -164,14 +169,17 @@ export async function wholeChat(
   return { ...head, object: "chat.completion", choices, usage: next.value };
 }
 
-function logprobsOf(scored: readonly ScoredToken[], tokenizer: Tokenizer): ChoiceLogprobs {
-  const one = (token: number, logprob: number): TokenLogprob => {
-    const text = tokenizer.decode([token], { skipSpecial: false, continues: true });
+function addCall(calls: ToolCall[], { index, id = "", function: { name = "", arguments: more } }: ToolCallDelta): void {
+  const call = (calls[index] ??= { id, type: "function", function: { name, arguments: "" } });
+  call.function.arguments += more;
+}
+
+async function logprobsOf(scored: ScoredToken, tokenizer: ServedTokenizer): Promise<ChoiceLogprobs> {
+  const one = async (token: number, logprob: number): Promise<TokenLogprob> => {
+    const text = await tokenizer.decode([token], { skipSpecial: false, continues: true });
     return { token: text, logprob, bytes: text.includes("\uFFFD") ? null : Array.from(new TextEncoder().encode(text)) };
   };
-  const content = scored.map(({ token, logprob, alternatives }) => ({
-    ...one(token, logprob),
-    top_logprobs: alternatives.map((other) => one(other.token, other.logprob)),
-  }));
-  return { content, refusal: null };
+  const others = scored.alternatives.map(({ token, logprob }) => one(token, logprob));
+  const content = { ...(await one(scored.token, scored.logprob)), top_logprobs: await Promise.all(others) };
+  return { content: [content], refusal: null };
 }

@@ -2,13 +2,13 @@
 import { optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { checkOptions, optionNames } from "../base/options.js";
-import type { Model } from "../model/model.js";
+import { answerEvents } from "../serving/events.js";
+import { chatGeneration } from "../serving/prompt.js";
+import { PromptSession } from "../serving/prompt_session.js";
+import type { ServedModel } from "../serving/served_model.js";
 import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
 import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
 import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } from "./embeddings.js";
-import { answerEvents, type Usage } from "./events.js";
-import { chatGeneration } from "./prompt.js";
-import { PromptSession } from "./prompt_session.js";
 import {
   type Completion,
   completionChunks,
@@ -16,6 +16,7 @@ import {
   type CompletionRequestFields,
   wholeCompletion,
 } from "./text_completions.js";
+import type { Usage } from "./usage.js";
 
 /** Options of a call. */
 export interface CallOptions {
@@ -59,7 +60,7 @@ export interface ModelList {
 const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
 
 /** Creates the object for a model. */
-export function openaiClient(model: Model): OpenAIClient {
+export function openaiClient(model: ServedModel): OpenAIClient {
   const prompts = new PromptSession(model);
   const created = Math.floor(Date.now() / 1000);
   const { name } = model.info;
@@ -67,7 +68,7 @@ export function openaiClient(model: Model): OpenAIClient {
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
     const signal = signalOf(options);
     const request = readChatRequest(body);
-    const events = answerEvents(model, prompts, await chatGeneration(model, request), signal);
+    const events = answerEvents(prompts, await chatGeneration(model, request), signal);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
     return request.isStream ? streamed(chunks) : wholeChat(chunks, head);
@@ -78,7 +79,7 @@ export function openaiClient(model: Model): OpenAIClient {
     const generation = await completionGeneration(model, body);
     const { isStream, includesUsage } = generation;
     const head = newHead("cmpl-", name);
-    const chunks = completionChunks(answerEvents(model, prompts, generation, signal), head, isStream && includesUsage);
+    const chunks = completionChunks(answerEvents(prompts, generation, signal), head, isStream && includesUsage);
     return isStream ? streamed(chunks) : wholeCompletion(chunks, head);
   };
 

@@ -3,7 +3,8 @@ import { codeIn, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import type { Model } from "../model/model.js";
+import { embedInputs } from "../serving/embedding.js";
+import type { ServedModel } from "../serving/served_model.js";
 import { withoutNulls } from "./generation_request.js";
 
 /** Fields of a request for embeddings. Null is the same as no field. */
@@ -37,7 +38,7 @@ export interface EmbeddingList {
 
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT; and as model.embed() */
 export async function createEmbeddings(
-  model: Model,
+  model: ServedModel,
   given: EmbeddingRequestFields,
   signal: AbortSignal | undefined,
 ): Promise<EmbeddingList> {
@@ -46,11 +47,7 @@ export async function createEmbeddings(
   const size = model.info.embedding.dimensions;
   const kept = dimensions === undefined ? {} : { dimensions: wholeNumber(dimensions, 1, size, "dimensions") };
   const inputs = listOfInputs(input);
-  const vectors = await model.embed(inputs, { ...kept, ...(signal && { signal }) });
-  const count = inputs.reduce(
-    (sum, text) => sum + (typeof text === "string" ? model.tokenizer.encode(text).length : text.length),
-    0,
-  );
+  const { vectors, tokens } = await embedInputs(model, inputs, { ...kept, ...(signal && { signal }) });
   return {
     object: "list",
     data: vectors.map((vector, index) => ({
@@ -59,7 +56,7 @@ export async function createEmbeddings(
       embedding: isBase64 ? base64(vector) : Array.from(vector),
     })),
     model: model.info.name,
-    usage: { prompt_tokens: count, total_tokens: count },
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
 }
 

@@ -55,7 +55,6 @@ export interface GenerationRequest {
   readonly isStream: boolean;
   readonly includesUsage: boolean;
   readonly count: number;
-  readonly stop: readonly string[];
   readonly options: GenerateOptions;
 }
 
@@ -95,9 +94,9 @@ export function readGeneration(body: GenerationFields): GenerationRequest {
     isStream,
     includesUsage: trueOrFalse(streaming?.include_usage ?? false, "stream_options.include_usage"),
     count: wholeNumber(n ?? 1, 1, 128, "n"),
-    stop: stops as string[],
     options: {
       ...Object.fromEntries(numbers),
+      ...(stops.length > 0 && { stop: stops as string[] }),
       ...(seed !== undefined && { seed: wholeNumber(seed, 0, Number.MAX_SAFE_INTEGER, "seed") }),
       ...(biases !== undefined && { logitBias: readBiases(biases) }),
     },

@@ -1,11 +1,9 @@
-// From `response_format` and `tool_choice` to the option `format` of a generation.
+// From `response_format` to the option `format` of a generation.
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { OutputFormat } from "../grammar/format.js";
-import type { AnswerFormat } from "./calls/call_format.js";
-import type { Tool } from "./tool.js";
 
 /** What a request says about the form of the answer. */
 export type ResponseFormat =
@@ -15,13 +13,6 @@ export type ResponseFormat =
       type: "json_schema";
       json_schema: { name?: string; description?: string; schema?: object; strict?: boolean | null };
     };
-
-/** `tool_choice`, checked: the functions of which one must be called. */
-export interface ForcedCall {
-  readonly tools: readonly Tool[];
-  /** Whether more than one call may follow. */
-  readonly isParallel: boolean;
-}
 
 const FORMAT = optionNames<{ type: string; json_schema: object }>("response_format", { type: true, json_schema: true });
 const SCHEMA = optionNames<Extract<ResponseFormat, { type: "json_schema" }>["json_schema"]>("json_schema", {
@@ -48,30 +39,4 @@ export function responseFormat(given: unknown): OutputFormat | undefined {
     fail("INVALID_ARGUMENT", "response_format.json_schema", `must be an object with a schema (got ${show(described)})`);
   const { schema } = checkOptions(described as { schema?: object }, SCHEMA, "response_format.json_schema");
   return schema === undefined ? "json" : { schema };
-}
-
-/**
- * How a model is made to call a function: the text that begins its answer, and the format of what follows.
- * @throws UNSUPPORTED_MODEL: the model's calls aren't JSON
- */
-export function forcedCall(
-  { tools, isParallel }: ForcedCall,
-  { calls, isHarmony }: AnswerFormat,
-): { lead: string; format: OutputFormat } {
-  if (calls?.style !== "json" || isHarmony)
-    return fail(
-      "UNSUPPORTED_MODEL",
-      "tool_choice",
-      "must be auto or none for this model: its template writes calls in a form that can't be required",
-    );
-  const call = {
-    anyOf: tools.map(({ function: { name, parameters } }) => ({
-      type: "object",
-      properties: { name: { const: name }, [calls.argumentsKey]: parameters ?? { type: "object" } },
-      required: ["name", calls.argumentsKey],
-      additionalProperties: false,
-    })),
-  };
-  const list = { type: "array", items: call, minItems: 1, ...(!isParallel && { maxItems: 1 }) };
-  return { lead: calls.isBare ? "" : calls.open + calls.lead, format: { schema: calls.isList ? list : call } };
 }

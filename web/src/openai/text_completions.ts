@@ -3,11 +3,11 @@ import { wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import type { Model } from "../model/model.js";
-import { answerReader } from "./calls/answer_reader.js";
-import { answerFormat } from "./calls/call_format.js";
+import { answerReader } from "../serving/calls/answer_reader.js";
+import { answerFormat } from "../serving/calls/call_format.js";
+import { type AnswerEvent, type Generation, NO_TOKENS } from "../serving/events.js";
+import type { ServedModel } from "../serving/served_model.js";
 import type { ResponseHead } from "./chat_shapes.js";
-import type { AnswerEvent, Generation, Usage } from "./events.js";
 import {
   GENERATION_FIELDS,
   type GenerationFields,
@@ -15,6 +15,7 @@ import {
   readGeneration,
   withoutNulls,
 } from "./generation_request.js";
+import { type Usage, usageOf } from "./usage.js";
 
 /** Fields of a request for completions. Null is the same as no field. */
 export interface CompletionRequestFields extends GenerationFields {
@@ -42,7 +43,7 @@ export interface Completion {
 
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT, CACHE_FULL */
 export async function completionGeneration(
-  model: Model,
+  model: ServedModel,
   given: CompletionRequestFields,
 ): Promise<Generation & Pick<GenerationRequest, "isStream" | "includesUsage">> {
   const { prompt, max_tokens: limit = 16, ...body } = checkOptions(withoutNulls(given), FIELDS);
@@ -64,7 +65,7 @@ export async function completionGeneration(
 
 /** Turns events into parts of continuations. */
 export async function* completionChunks(
-  events: AsyncGenerator<AnswerEvent, Usage, void>,
+  events: AsyncIterable<AnswerEvent>,
   head: ResponseHead,
   includesUsage: boolean,
 ): AsyncGenerator<Completion, Usage, void> {
@@ -74,23 +75,19 @@ export async function* completionChunks(
     choices,
     ...(includesUsage && { usage: null }),
   });
-  let next = await events.next();
-  try {
-    for (; next.done !== true; next = await events.next()) {
-      const { index } = next.value;
-      if ("finish" in next.value) {
-        const finish = next.value.finish === "length" ? "length" : "stop";
-        yield chunk([{ index, text: "", logprobs: null, finish_reason: finish }]);
-        continue;
-      }
-      const text = next.value.parts.map((part) => ("content" in part ? part.content : "")).join("");
-      if (text !== "") yield chunk([{ index, text, logprobs: null, finish_reason: null }]);
+  let usage = usageOf(NO_TOKENS);
+  for await (const event of events) {
+    if (event.finish !== undefined) usage = usageOf(event.finish);
+    else if ("ending" in event) {
+      const finish = event.ending === "length" ? "length" : "stop";
+      yield chunk([{ index: event.index, text: "", logprobs: null, finish_reason: finish }]);
+    } else {
+      const text = event.parts.map((part) => ("content" in part ? part.content : "")).join("");
+      if (text !== "") yield chunk([{ index: event.index, text, logprobs: null, finish_reason: null }]);
     }
-  } finally {
-    if (next.done !== true) await events.return(undefined as never);
   }
-  if (includesUsage) yield { ...chunk([]), usage: next.value };
-  return next.value;
+  if (includesUsage) yield { ...chunk([]), usage };
+  return usage;
 }
 
 /** Joins parts into whole continuations. */

@@ -8,7 +8,7 @@ import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
 import { readWorldTokenizer } from "./world_tokenizer.js";
 import { WORLD_FILE } from "./world_vocabulary.js";
-import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
+import type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
 
 export { NO_TOKENIZER };
 export type { DecodeOptions, TokenStream } from "./token_stream.js";
@@ -63,10 +63,14 @@ export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokeniz
  * it also where its template doesn't write it.
  * @internal
  */
-export function encodeChat(tokenizer: Tokenizer, text: string): Int32Array {
-  return tokenizer instanceof VocabularyTokenizer
-    ? tokenizer.encodeChat(text)
-    : tokenizer.encode(text, { special: false });
+export function encodeChat<Tokens>(tokenizer: ChatEncoder<Tokens>, text: string): Tokens {
+  return tokenizer.encodeChat?.(text) ?? tokenizer.encode(text, { special: false });
+}
+
+/** A tokenizer that may know how its model's chats begin; `Tokens` are token ids or a promise of them. */
+export interface ChatEncoder<Tokens> {
+  encode(text: string, options?: EncodeOptions): Tokens;
+  encodeChat?(text: string): Tokens;
 }
 
 /** The tokenizer in the files of a model or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */

@@ -81,6 +81,7 @@ export interface ServerMethods {
   cachedModels(): Promise<CachedModel[]>;
   deleteCachedModel(source: string): Promise<boolean>;
   tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
+  encodeChat(tokenizer: number, text: string): Int32Array;
   session(model: number, options: SessionOptions): SessionHandle;
   fork(session: number, options: SessionOptions): SessionHandle;
   sessionState(session: number): SessionState;

@@ -13,7 +13,7 @@ import type { ModelOptions } from "../model/options.js";
 import type { SessionOptions } from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
-import type { Tokenizer } from "../text/tokenizer.js";
+import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { registerErrorTransfer } from "./error_transfer.js";
 import type {
   Call,
@@ -129,6 +129,10 @@ export class RpcServer implements ServerMethods {
 
   async tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle> {
     return this.#addTokenizer(await this.#rw.tokenizer(source, tokenizerConfig));
+  }
+
+  encodeChat(tokenizer: number, text: string): Int32Array {
+    return encodeChat(this.#get("tokenizer", tokenizer), text);
   }
 
   session(model: number, options: SessionOptions): SessionHandle {

@@ -39,6 +39,11 @@ export class WorkerTokenizer implements TokenizerProperties {
     return this.#invoke("encode", text, options);
   }
 
+  /** Encodes a chat that a template has rendered. @internal */
+  encodeChat(text: string): Promise<Int32Array> {
+    return this.#client.send((server) => server.encodeChat(this.#id, text));
+  }
+
   /**
    * Encodes two texts as one input.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).

@@ -56,6 +56,7 @@ export interface GenerateSettings {
   readonly sampling: SamplingSettings;
   readonly maxTokens: number;
   readonly stops: StopStrings;
+  readonly skipSpecial: boolean;
   readonly stopTokens: ReadonlySet<number>;
   readonly ignoreEnd: boolean;
   readonly whenFull: FullPolicy;
@@ -77,6 +78,7 @@ export function readGenerateOptions(
   const {
     maxTokens,
     stop,
+    skipSpecial,
     stopTokens,
     ignoreEnd,
     whenFull,
@@ -95,6 +97,7 @@ export function readGenerateOptions(
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
     stops: new StopStrings(typeof stop === "string" ? [stop] : listOf(stop ?? [], "stop", "a string or strings")),
+    skipSpecial: trueOrFalse(skipSpecial ?? true, "skipSpecial"),
     stopTokens: new Set(
       listOf(stopTokens ?? [], "stopTokens", "token ids").map((id, i) =>
         wholeNumber(id, 0, vocabularySize - 1, `stopTokens[${i}]`),
@@ -119,6 +122,7 @@ export async function* generate(
     sampling,
     maxTokens,
     stops,
+    skipSpecial,
     stopTokens,
     ignoreEnd,
     whenFull,
@@ -142,7 +146,7 @@ export async function* generate(
   const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
   const matcher = format === undefined ? undefined : formats.matcher(format);
   const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
-  const stream = tokenizer.stream({ continues: text.length > 0 });
+  const stream = tokenizer.stream({ continues: text.length > 0, skipSpecial });
   const yielder = new EventLoopYielder();
   let draft: Draft | undefined;
   try {

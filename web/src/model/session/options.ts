@@ -113,6 +113,8 @@ export interface GenerateOptions extends SamplingOptions {
   maxTokens?: number;
   /** Stop strings. Generation ends when one appears; it isn't part of the text. */
   stop?: string | readonly string[];
+  /** Whether the text leaves out special tokens, such as those around tool calls. Default: true. */
+  skipSpecial?: boolean;
   /** Ids of tokens that end the text, in addition to the model's end tokens. */
   stopTokens?: readonly number[];
   /** Whether to continue when the model generates an end token. Default: false. */
@@ -153,6 +155,7 @@ const GENERATE = {
   ...SAMPLING,
   maxTokens: true,
   stop: true,
+  skipSpecial: true,
   stopTokens: true,
   ignoreEnd: true,
   whenFull: true,

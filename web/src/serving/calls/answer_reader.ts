@@ -1,20 +1,8 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
+import { type AnswerPart, type AnswerReader, overlap } from "./answer_part.js";
 import type { AnswerFormat, CallFormat } from "./call_format.js";
-import { type CalledFunction, readCalls } from "./call_text.js";
-
-/** A part of an answer. */
-export type AnswerPart =
-  { readonly content: string } | { readonly reasoning: string } | { readonly call: CalledFunction };
-
-/** Splits an answer. */
-export interface AnswerReader {
-  /** Adds text, and returns the parts that it completes. Text that may be the beginning of a marker waits. */
-  push(text: string): AnswerPart[];
-  /** The parts at the end. */
-  end(): AnswerPart[];
-  /** Whether the text read last is part of a call. */
-  readonly isInCall: boolean;
-}
+import { CallStream } from "./call_stream.js";
+import { HarmonyReader } from "./harmony_reader.js";
 
 /**
  * @param readsCalls - whether tools were given; else calls stay text
@@ -31,6 +19,7 @@ class MarkedReader implements AnswerReader {
   readonly #reasoning: AnswerFormat["reasoning"];
   #state: "content" | "reasoning" | "call";
   #pending = "";
+  #call: CallStream | undefined;
   /** Whether nothing but space came before. */
   #isFirst = true;
 
@@ -44,6 +33,10 @@ class MarkedReader implements AnswerReader {
     return this.#state === "call";
   }
 
+  get isReasoning(): boolean {
+    return this.#state === "reasoning";
+  }
+
   push(text: string): AnswerPart[] {
     this.#pending += text;
     const parts: AnswerPart[] = [];
@@ -55,30 +48,31 @@ class MarkedReader implements AnswerReader {
     const parts = this.push("");
     const rest = this.#pending;
     this.#pending = "";
-    if (this.#state === "call") this.#addCalls(rest, parts);
-    else this.#addText(rest, parts);
+    if (this.#call === undefined) this.#addText(rest, parts);
+    else parts.push(...this.#call.push(rest), ...this.#call.end(""));
     return parts;
   }
 
   /** Reads up to the next marker. Returns false if there is none yet. */
   #step(parts: AnswerPart[]): boolean {
     const calls = this.#calls;
-    if (this.#state === "call") {
+    if (this.#call !== undefined) {
       const { open, close } = calls!;
       const marker = close === "" ? open : close;
       const at = this.#pending.indexOf(marker);
+      const end = at < 0 ? this.#pending.length - overlap(this.#pending, marker) : at;
+      parts.push(...this.#call.push(this.#pending.slice(0, end)));
+      this.#pending = this.#pending.slice(at < 0 ? end : end + marker.length);
       if (at < 0) return false;
-      const text = this.#pending.slice(0, at);
-      this.#pending = this.#pending.slice(at + marker.length);
-      this.#addCalls(text, parts);
-      if (close !== "") this.#state = "content";
+      parts.push(...this.#call.end(close));
+      this.#enter(close === "" ? "call" : "content", open);
       return true;
     }
     if (this.#state === "content" && this.#isFirst && calls?.isBare === true) {
       const start = this.#pending.trimStart();
       if (start === "") return false; // spaces may come before a call
       if (start.startsWith("{")) {
-        this.#state = "call";
+        this.#enter("call", "");
         return true;
       }
     }
@@ -90,7 +84,7 @@ class MarkedReader implements AnswerReader {
     if (found !== undefined) {
       this.#addText(this.#pending.slice(0, found.at), parts);
       this.#pending = this.#pending.slice(found.at + found.text.length);
-      this.#state = found.next;
+      this.#enter(found.next, found.text);
       return true;
     }
     const kept = Math.max(0, ...markers.map(({ text }) => overlap(this.#pending, text)));
@@ -121,74 +115,9 @@ class MarkedReader implements AnswerReader {
     if (isEnd) this.#isFirst = true;
   }
 
-  #addCalls(text: string, parts: AnswerPart[]): void {
-    const calls = this.#calls!;
-    if (text.trim() === "") return;
-    const read = readCalls(calls.isBare ? text.replace(/^\s*<\|python_tag\|>/, "") : text, calls);
-    if (read === undefined) parts.push({ content: calls.isBare ? text : calls.open + text + calls.close });
-    else parts.push(...read.map((call) => ({ call })));
+  /** @param opening - the marker that was read */
+  #enter(state: "content" | "reasoning" | "call", opening: string): void {
+    this.#state = state;
+    this.#call = state === "call" ? new CallStream(this.#calls!, opening) : undefined;
   }
-}
-
-const HARMONY_MARKERS = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"] as const;
-
-/** Answers of gpt-oss: messages, each with a header that names its channel. */
-class HarmonyReader implements AnswerReader {
-  #pending = "";
-  #header: string | undefined = "";
-  #call = "";
-
-  get isInCall(): boolean {
-    return this.#header === undefined ? false : /to=functions\./.test(this.#header);
-  }
-
-  push(text: string): AnswerPart[] {
-    this.#pending += text;
-    const parts: AnswerPart[] = [];
-    for (;;) {
-      const found = HARMONY_MARKERS.map((marker) => ({ marker, at: this.#pending.indexOf(marker) }))
-        .filter(({ at }) => at >= 0)
-        .sort((a, b) => a.at - b.at)[0];
-      const kept = Math.max(...HARMONY_MARKERS.map((marker) => overlap(this.#pending, marker)));
-      const end = found?.at ?? this.#pending.length - kept;
-      this.#add(this.#pending.slice(0, end), parts);
-      this.#pending = this.#pending.slice(end + (found?.marker.length ?? 0));
-      if (found === undefined) return parts;
-      if (found.marker === "<|message|>") this.#isBody = true;
-      else if (found.marker === "<|channel|>" && !this.#isBody) this.#header = `${this.#header ?? ""} `;
-      else this.#endMessage(parts);
-    }
-  }
-
-  end(): AnswerPart[] {
-    const parts: AnswerPart[] = [];
-    this.#add(this.#pending, parts);
-    this.#pending = "";
-    this.#endMessage(parts);
-    return parts;
-  }
-
-  #isBody = false;
-
-  #add(text: string, parts: AnswerPart[]): void {
-    if (text === "") return;
-    if (!this.#isBody) this.#header = (this.#header ?? "") + text;
-    else if (this.isInCall) this.#call += text;
-    else if (/\banalysis\b/.test(this.#header ?? "")) parts.push({ reasoning: text });
-    else parts.push({ content: text });
-  }
-
-  #endMessage(parts: AnswerPart[]): void {
-    const [, name] = /to=functions\.([\w.-]+)/.exec(this.#header ?? "") ?? [];
-    if (this.#isBody && name !== undefined)
-      parts.push({ call: { name, arguments: this.#call.trim() === "" ? "{}" : this.#call.trim() } });
-    [this.#isBody, this.#header, this.#call] = [false, "", ""];
-  }
-}
-
-/** Length of the longest proper prefix of `marker` that `text` ends with. */
-function overlap(text: string, marker: string): number {
-  for (let length = Math.min(text.length, marker.length - 1); length > 0; length--)
-    if (text.endsWith(marker.slice(0, length))) return length;
-  return 0;
 }

@@ -1,16 +1,16 @@
 // From a chat request to a generation: the prompt, and how the answer is read.
 import { fail } from "../base/errors.js";
-import type { Model } from "../model/model.js";
 import { encodeChat } from "../text/tokenizer.js";
 import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_format.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
-import { forcedCall } from "./output_format.js";
+import { forcedCall } from "./forced_call.js";
+import type { ServedModel } from "./served_model.js";
 
 /** @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none; and as model.renderChat() */
-export async function chatGeneration(model: Model, request: ChatRequest): Promise<Generation> {
-  const { tools, forced, variables, count, stop, isParallel } = request;
+export async function chatGeneration(model: ServedModel, request: ChatRequest): Promise<Generation> {
+  const { tools, forced, variables, count, isParallel } = request;
   const answers = answerFormat(model.chatTemplate);
   if (tools.length > 0 && answers.calls === undefined && !answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "tools", "the model's chat template writes no tool calls, or in a form that isn't known");
@@ -25,7 +25,7 @@ export async function chatGeneration(model: Model, request: ChatRequest): Promis
   const closed = isReasoning && format !== undefined ? `\n${close}\n\n` : "";
   const begun = required?.lead ?? "";
   const context = model.info.contextLength;
-  const prompt = encodeChat(model.tokenizer, rendered + closed + begun);
+  const prompt = await encodeChat(model.tokenizer, rendered + closed + begun);
   if (prompt.length >= context)
     fail(
       "CACHE_FULL",
@@ -36,7 +36,6 @@ export async function chatGeneration(model: Model, request: ChatRequest): Promis
     prompt,
     begun,
     count,
-    stop,
     isParallel,
     options: { ...request.options, ...(format !== undefined && { format }) },
     reader: () => answerReader(answers, tools.length > 0, isReasoning && closed === ""),

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
-import { answerReader } from "../../build/package/openai/calls/answer_reader.js";
-import { answerFormat } from "../../build/package/openai/calls/call_format.js";
+import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
+import { answerFormat } from "../../../build/package/serving/calls/call_format.js";
 
 /** The parts of an answer, with neighbouring texts joined, read `size` characters at a time. */
 function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false } = {}) {
@@ -14,10 +14,22 @@ function partsOf(template, answer, { size = answer.length, tools = true, isReaso
   const joined = [];
   for (const part of parts) {
     const [name] = Object.keys(part);
-    if (name !== "call" && joined.at(-1)?.[name] !== undefined) joined.at(-1)[name] += part[name];
-    else joined.push(name === "call" ? { call: [part.call.name, JSON.parse(part.call.arguments)] } : { ...part });
+    if (name === "call") joined.push({ call: [part.call, ""] });
+    else if (name === "arguments") joined.at(-1).call[1] += part.arguments;
+    else if (name === "isCallEnd") joined.at(-1).call[1] = parsed(joined.at(-1).call[1]);
+    else if (joined.at(-1)?.[name] !== undefined) joined.at(-1)[name] += part[name];
+    else joined.push({ ...part });
   }
   return joined;
+}
+
+/** Arguments as values, or as text if they are incomplete. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 const call = (name, given) => ({ call: [name, given] });
@@ -116,6 +128,66 @@ test("a call that can't be read stays text, and so do calls without tools", () =
   assert.deepEqual(partsOf("<tool_call>", whole, { tools: false }), [{ content: whole }]);
 });
 
+/** Name, template, what an answer has before and after `{"city": "Bergen"`. */
+const streamed = [
+  ["Hermes", "<tool_call>", '<tool_call>\n{"name": "get_weather", "arguments": ', ', "days": 2}}\n</tool_call>'],
+  [
+    "Llama 3",
+    'tool_calls "parameters" <|start_header_id|>',
+    '{"type": "function", "name": "get_weather", "parameters": ',
+    ', "days": 2}}',
+  ],
+  ["Mistral", "[TOOL_CALLS]", '[TOOL_CALLS] [{"name": "get_weather", "arguments": ', ', "days": 2}}]'],
+  ["Mistral, newer", "[TOOL_CALLS][ARGS]", "[TOOL_CALLS]get_weather[CALL_ID]a1[ARGS]", ', "days": 2}'],
+  [
+    "DeepSeek V3.1",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>",
+    ', "days": 2}<｜tool▁call▁end｜>',
+  ],
+  [
+    "DeepSeek R1",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n",
+    ', "days": 2}\n```<｜tool▁call▁end｜>',
+  ],
+  [
+    "gpt-oss",
+    "<|channel|><|message|>",
+    "<|channel|>commentary to=functions.get_weather<|message|>",
+    ', "days": 2}<|call|>',
+  ],
+];
+
+for (const [name, template, before, after] of streamed)
+  test(`${name}: the name and the arguments come as they are written`, () => {
+    const reader = answerReader(answerFormat(template), true, false);
+    assert.deepEqual(reader.push(before), name === "gpt-oss" ? [{ call: "get_weather" }] : []);
+    const begun = name === "gpt-oss" ? [] : [{ call: "get_weather" }];
+    assert.deepEqual(reader.push('{"city": "Ber'), [...begun, { arguments: '{"city":"Ber' }]);
+    assert.deepEqual(reader.push("gen"), [{ arguments: "gen" }]);
+    assert.ok(reader.isInCall);
+    const rest = [...reader.push(`"${after}`), ...reader.end()];
+    assert.equal(rest.map((part) => part.arguments ?? "").join(""), '","days":2}');
+    assert.deepEqual(rest.at(-1), { isCallEnd: true });
+  });
+
+test("several calls in one list, with other keys after the arguments", () => {
+  const list = `[TOOL_CALLS][{"name": "now", "arguments": {"at": "a}]\\"b"}, "id": "x{"}, ${json}]`;
+  for (let size = 1; size <= list.length; size++)
+    assert.deepEqual(partsOf("[TOOL_CALLS]", list, { size }), [call("now", { at: 'a}]"b' }), weather]);
+});
+
+test("a call that is cut keeps what was written, and text after calls is content", () => {
+  const cut = '<tool_call>{"name": "get_weather", "arguments": {"city": "Be';
+  assert.deepEqual(partsOf("<tool_call>", cut), [call("get_weather", '{"city":"Be')]);
+  assert.deepEqual(partsOf("<tool_call>", `<tool_call>${json}\nand more</tool_call>`), [
+    weather,
+    { content: "and more" },
+  ]);
+  assert.deepEqual(partsOf("<tool_call>", '<tool_call>{"name": "get'), [{ content: '<tool_call>{"name": "get' }]);
+});
+
 test("a prompt that opens the reasoning: the answer begins inside it", () => {
   assert.deepEqual(partsOf("<think>", "so\n</think>\n\nYes.", { isReasoning: true }), [
     { reasoning: "so" },
@@ -130,7 +202,7 @@ test("text that only looks like a marker is content", () => {
 });
 
 test("real templates", (t) => {
-  const folder = new URL("../../../shared/data/templates/", import.meta.url);
+  const folder = new URL("../../../../shared/data/templates/", import.meta.url);
   if (!existsSync(folder)) return t.skip("the templates aren't here");
   const formatOf = (name) => answerFormat(readFileSync(new URL(name, folder), "utf8")).calls;
   assert.equal(formatOf("Qwen-Qwen2.5-7B-Instruct.jinja").open, "<tool_call>");

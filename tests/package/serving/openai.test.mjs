@@ -1,0 +1,140 @@
+// ropewalk/openai over a model in this thread and over one in a Worker: the same answers, chunks and errors.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { errorResponse, openai } from "ropewalk/openai";
+import { load as loadWorker } from "ropewalk/worker";
+import { tinyModel } from "../helpers/models.mjs";
+import { build, rejects, rw } from "../helpers/runtime.mjs";
+
+const chatTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}<{{ message.role }}>
+{{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}
+{% endfor %}{% if add_generation_prompt %}<assistant>
+{% endif %}`;
+
+const messages = [{ role: "user", content: "a b" }];
+const tools = [
+  {
+    type: "function",
+    function: {
+      name: "tie",
+      parameters: {
+        type: "object",
+        properties: { knot: { enum: ["reef", "bowline"] } },
+        required: ["knot"],
+        additionalProperties: false,
+      },
+    },
+  },
+];
+
+const inWorker = await loadWorker({ build });
+after(() => inWorker.dispose());
+
+async function chunksOf(stream) {
+  const chunks = [];
+  for await (const chunk of await stream) chunks.push(chunk);
+  return chunks;
+}
+
+/** The parts of an answer that don't differ between two that say the same. */
+function lasting({ id: _, created: _when, ...answer }) {
+  for (const { message } of answer.choices) for (const call of message?.tool_calls ?? []) delete call.id;
+  return answer;
+}
+
+const answers = {};
+for (const [place, runtime] of [
+  ["this thread", rw],
+  ["a Worker", inWorker],
+])
+  describe(`a model in ${place}`, () => {
+    let model, client;
+    before(async () => {
+      model = await runtime.model(tinyModel("rwkv7"), { chatTemplate }); // has a token for each byte
+      client = openai(model);
+    });
+    after(async () => {
+      client.dispose();
+      await model.dispose();
+    });
+    const ask = (body, options) =>
+      client.chat.completions.create({ messages, seed: 5, max_tokens: 12, ...body }, options);
+    const answer = async (name, promise) => ((answers[name] ??= {})[place] = lasting(await promise));
+
+    test("a chat, whole and as a stream", async () => {
+      const whole = await answer("chat", ask({ logprobs: true, top_logprobs: 2, n: 2 }));
+      assert.equal(whole.choices.length, 2);
+      assert.ok(whole.choices[0].message.content.length > 0);
+      const chunks = await chunksOf(ask({ stream: true, stream_options: { include_usage: true } }));
+      const texts = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? ""));
+      assert.equal(texts.join(""), whole.choices[0].message.content);
+      assert.ok(chunks.at(-1).usage.prompt_tokens_details.cached_tokens > 0, "the prompt was known");
+    });
+
+    test("a required call, whole and as a stream", async () => {
+      const whole = await answer("call", ask({ tools, tool_choice: "required", max_tokens: 200 }));
+      const [{ message, finish_reason: finish }] = whole.choices;
+      assert.equal(finish, "tool_calls");
+      const chunks = await chunksOf(ask({ tools, tool_choice: "required", max_tokens: 200, stream: true }));
+      const [begun, ...pieces] = chunks.flatMap(({ choices }) => choices[0].delta.tool_calls ?? []);
+      assert.equal(begun.function.name, "tie");
+      const joined = pieces.map((piece) => piece.function.arguments).join("");
+      assert.equal(joined, message.tool_calls[0].function.arguments);
+      assert.ok(["reef", "bowline"].includes(JSON.parse(joined).knot));
+    });
+
+    test("JSON of a schema, and stop strings", async () => {
+      const schema = { type: "object", properties: { is: { type: "boolean" } }, required: ["is"] };
+      const format = { type: "json_schema", json_schema: { name: "answer", schema } };
+      const { choices } = await answer("json", ask({ response_format: format, max_tokens: 100 }));
+      assert.equal(typeof JSON.parse(choices[0].message.content).is, "boolean");
+      const { choices: stopped } = await answer("stop", ask({ response_format: format, max_tokens: 100, stop: ":" }));
+      assert.equal(stopped[0].message.content, choices[0].message.content.split(":")[0]);
+    });
+
+    test("completions and embeddings", async () => {
+      const body = { prompt: "a b", max_tokens: 5, seed: 1 };
+      const { choices } = await answer("completion", client.completions.create(body));
+      const chunks = await chunksOf(client.completions.create({ ...body, stream: true }));
+      assert.equal(chunks.map((chunk) => chunk.choices[0].text).join(""), choices[0].text);
+      const embedder = await runtime.model(tinyModel("bert"));
+      const { data, usage } = await openai(embedder).embeddings.create({ input: ["a", "a b"], dimensions: 4 });
+      await embedder.dispose();
+      (answers.embeddings ??= {})[place] = { data, usage };
+      assert.equal(data[1].embedding.length, 4);
+      assert.ok(usage.prompt_tokens > 0);
+    });
+
+    test("an abort between two chunks ends the turn, and the next one is served", async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const stream = await ask({ max_tokens: 400, stream: true }, { signal: controller.signal });
+      let chunks = 0;
+      await assert.rejects(async () => {
+        for await (const _ of stream) if (++chunks === 3) controller.abort(reason);
+      }, reason);
+      await assert.rejects(ask({}, { signal: controller.signal }), reason);
+      assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
+    });
+
+    test("a stream that nobody reads on doesn't keep the next call waiting", async () => {
+      const stream = await ask({ max_tokens: 400, stream: true });
+      for (let i = 0; i < 3; i++) await stream.next();
+      assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
+      await rejects(stream.next(), "INVALID_ARGUMENT", "generate");
+    });
+
+    test("errors name the field", async () => {
+      await rejects(ask({ temprature: 1 }), "UNKNOWN_KEY", "temprature");
+      await rejects(ask({ stop: [""] }), "INVALID_ARGUMENT", "stop");
+      await rejects(ask({ logit_bias: { 99999999: 1 } }), "INVALID_ARGUMENT", "logitBias");
+      const tooLong = await ask({ messages: [{ role: "user", content: "a".repeat(20000) }] }).catch((error) => error);
+      assert.equal(errorResponse(tooLong).body.error.code, "context_length_exceeded");
+    });
+  });
+
+test("both places gave the same answers", () => {
+  assert.deepEqual(Object.keys(answers).sort(), ["call", "chat", "completion", "embeddings", "json", "stop"]);
+  for (const [name, { "this thread": here, "a Worker": there }] of Object.entries(answers))
+    assert.deepEqual(there, here, name);
+});

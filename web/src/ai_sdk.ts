@@ -1,0 +1,20 @@
+/**
+ * A provider for Vercel's AI SDK (`ai` 7 and later): {@link createRopewalk}. Its types need `@ai-sdk/provider`, which comes with `ai`.
+ *
+ * @packageDocumentation
+ */
+import { ropewalkProvider, type RopewalkProvider } from "./ai_sdk/provider.js";
+import type { Model } from "./model/model.js";
+import type { WorkerModel } from "./worker/worker_model.js";
+
+export type { RopewalkCallOptions } from "./ai_sdk/call_options.js";
+export type { RopewalkProvider } from "./ai_sdk/provider.js";
+export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./ai_sdk/vector_models.js";
+
+/**
+ * Makes a model a provider of the AI SDK: `generateText({ model: createRopewalk(model).languageModel(), prompt })`.
+ * @param model - of `ropewalk` or `ropewalk/worker`, or the promise of one: calls wait until it has loaded
+ */
+export function createRopewalk(model: Model | WorkerModel | PromiseLike<Model | WorkerModel>): RopewalkProvider {
+  return ropewalkProvider(model);
+}

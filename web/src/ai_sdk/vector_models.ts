@@ -1,0 +1,71 @@
+// The AI SDK's models of embeddings and of scores of documents.
+import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, SharedV4Warning } from "@ai-sdk/provider";
+import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
+import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
+import { embedInputs } from "../serving/embedding.js";
+import type { ProvidedModel } from "./provided_model.js";
+
+/** What a call can set in `providerOptions.ropewalk`: options of `embed()`. */
+export type RopewalkEmbeddingOptions = Pick<EmbedOptions, "pooling" | "normalize" | "prompt" | "truncate">;
+
+/** What a call can set in `providerOptions.ropewalk`: options of `rank()`. */
+export type RopewalkRerankingOptions = Pick<RankOptions, "truncate">;
+
+const EMBED = optionNames<RopewalkEmbeddingOptions>("providerOptions.ropewalk", {
+  pooling: true,
+  normalize: true,
+  prompt: true,
+  truncate: true,
+});
+const RANK = optionNames<RopewalkRerankingOptions>("providerOptions.ropewalk", { truncate: true });
+
+/** A call takes any number of texts. */
+export function embeddingModel(provided: ProvidedModel, modelId: string | undefined): EmbeddingModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "ropewalk",
+    get modelId() {
+      return modelId ?? provided.name;
+    },
+    maxEmbeddingsPerCall: Infinity,
+    supportsParallelCalls: false,
+    async doEmbed({ values, dimensions, abortSignal, providerOptions }) {
+      const { model } = await provided.open();
+      const { vectors, tokens } = await embedInputs(model, values, {
+        ...ownOptions(providerOptions, EMBED),
+        ...(dimensions !== undefined && { dimensions }),
+        ...(abortSignal && { signal: abortSignal }),
+      });
+      return { embeddings: vectors.map((vector) => Array.from(vector)), usage: { tokens }, warnings: [] };
+    },
+  };
+}
+
+/** Needs a cross-encoder. Documents that are objects are read as JSON. */
+export function rerankingModel(provided: ProvidedModel, modelId: string | undefined): RerankingModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "ropewalk",
+    get modelId() {
+      return modelId ?? provided.name;
+    },
+    async doRerank({ documents, query, topN, abortSignal, providerOptions }) {
+      const { model } = await provided.open();
+      const details = "documents that are objects are read as JSON";
+      const warnings: SharedV4Warning[] =
+        documents.type === "object" ? [{ type: "compatibility", feature: "object documents", details }] : [];
+      const texts =
+        documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
+      const ranked = await model.rank(query, texts, {
+        ...ownOptions(providerOptions, RANK),
+        ...(abortSignal && { signal: abortSignal }),
+      });
+      const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
+      return { ranking, warnings };
+    },
+  };
+}
+
+function ownOptions(given: SharedV4ProviderOptions | undefined, names: OptionNames): object {
+  return checkOptions<object>(given?.["ropewalk"], names, "providerOptions.ropewalk");
+}

@@ -1,0 +1,30 @@
+// What an answer consists of.
+
+/** A part of an answer. A call is its name, its arguments in any number of pieces, and its end. */
+export type AnswerPart =
+  | { readonly content: string }
+  | { readonly reasoning: string }
+  /** A call of the function with this name begins. */
+  | { readonly call: string }
+  /** More of the call's arguments, which are JSON. */
+  | { readonly arguments: string }
+  | { readonly isCallEnd: true };
+
+/** Splits an answer. */
+export interface AnswerReader {
+  /** Adds text, and returns the parts that it completes. Text that may be the beginning of a marker waits. */
+  push(text: string): AnswerPart[];
+  /** The parts at the end. */
+  end(): AnswerPart[];
+  /** Whether the text read last is part of a call. */
+  readonly isInCall: boolean;
+  /** Whether the text read last is part of the reasoning. */
+  readonly isReasoning: boolean;
+}
+
+/** Length of the longest proper prefix of `marker` that `text` ends with. */
+export function overlap(text: string, marker: string): number {
+  for (let length = Math.min(text.length, marker.length - 1); length > 0; length--)
+    if (text.endsWith(marker.slice(0, length))) return length;
+  return 0;
+}

@@ -1,0 +1,21 @@
+// What a chat asks for, whatever the shape of the request was.
+import type { OutputFormat } from "../grammar/format.js";
+import type { GenerateOptions } from "../model/session/options.js";
+import type { ChatMessage } from "../text/chat_template.js";
+import type { ForcedCall, Tool } from "./tool.js";
+
+/** A request for answers in a chat. */
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  /** Empty if none are given, or if none may be called. */
+  readonly tools: readonly Tool[];
+  readonly forced: ForcedCall | undefined;
+  /** False: an answer ends with its first call. */
+  readonly isParallel: boolean;
+  readonly format: OutputFormat | undefined;
+  /** Variables of the chat template. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Number of answers. */
+  readonly count: number;
+  readonly options: GenerateOptions;
+}

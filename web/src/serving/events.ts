@@ -1,0 +1,142 @@
+// From a prompt to events: what a model generates, one answer after the other.
+import type { FinishReason, Piece } from "../model/session/generate.js";
+import type { GenerateOptions } from "../model/session/options.js";
+import type { TokenProbability } from "../model/session/sampler.js";
+import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
+import type { PromptSession } from "./prompt_session.js";
+
+/** A generated token with its probability. */
+export interface ScoredToken {
+  readonly token: number;
+  readonly logprob: number;
+  readonly alternatives: readonly TokenProbability[];
+}
+
+/** Why an answer ended. */
+export type Ending = "stop" | "length" | "tool_calls";
+
+/** What happens in an answer, whose number is `index`. After all answers, the last event has the numbers of tokens. */
+export type AnswerEvent =
+  | {
+      readonly index: number;
+      readonly parts: readonly AnswerPart[];
+      readonly scored: ScoredToken | undefined;
+      readonly finish?: undefined;
+    }
+  | { readonly index: number; readonly ending: Ending; readonly finish?: undefined }
+  | { readonly finish: TokenCounts };
+
+/** Numbers of tokens. */
+export interface TokenCounts {
+  readonly prompt: number;
+  /** Tokens of the prompt that the session had already. */
+  readonly cached: number;
+  readonly generated: number;
+  /** Generated tokens that are reasoning. */
+  readonly reasoning: number;
+}
+
+export const NO_TOKENS: TokenCounts = { prompt: 0, cached: 0, generated: 0, reasoning: 0 };
+
+/** What to generate. */
+export interface Generation {
+  readonly prompt: Int32Array;
+  /** What the answer has already said at the end of the prompt. */
+  readonly begun: string;
+  readonly count: number;
+  readonly options: GenerateOptions;
+  /** False: an answer ends with its first call. */
+  readonly isParallel: boolean;
+  readonly reader: () => AnswerReader;
+}
+
+/** Generates the answers, after the calls before. */
+export function answerEvents(
+  prompts: PromptSession,
+  generation: Generation,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<AnswerEvent, void, void> {
+  return prompts.inTurn(signal, () => allAnswers(prompts, generation, signal));
+}
+
+async function* allAnswers(
+  prompts: PromptSession,
+  generation: Generation,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<AnswerEvent, void, void> {
+  const { prompt, count, options } = generation;
+  const { session, cached } = await prompts.read(prompt, signal);
+  let [generated, reasoning] = [0, 0];
+  for (let index = 0; index < count; index++) {
+    const isLast = index === count - 1;
+    const answering = isLast ? session : await session.fork();
+    const seed = options.seed === undefined ? {} : { seed: options.seed + index };
+    try {
+      // markers of calls are special tokens in many vocabularies
+      const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
+      const counts = yield* oneAnswer(pieces, generation, index);
+      generated += counts.generated;
+      reasoning += counts.reasoning;
+    } finally {
+      if (!isLast) await answering.dispose();
+    }
+  }
+  yield { finish: { prompt: prompt.length, cached, generated, reasoning } };
+}
+
+async function* oneAnswer(
+  pieces: AsyncGenerator<Piece, void, void>,
+  { reader: newReader, begun, isParallel, options }: Generation,
+  index: number,
+): AsyncGenerator<AnswerEvent, Pick<TokenCounts, "generated" | "reasoning">, void> {
+  const reader = newReader();
+  const calls = new CallCounter(isParallel);
+  const hasScores = options.logprobs !== undefined;
+  let [generated, reasoning] = [0, 0];
+  let finish: FinishReason = "length";
+  const first = calls.wanted(reader.push(begun));
+  if (first.length > 0) yield { index, parts: first, scored: undefined };
+  for await (const { token, text, logprob, alternatives = [], finish: ended } of pieces) {
+    generated += 1;
+    finish = ended ?? finish;
+    const parts = calls.wanted(reader.push(text));
+    if (reader.isReasoning) reasoning += 1;
+    const isText = ended !== "end" && ended !== "stop" && !reader.isInCall;
+    const scored = hasScores && isText ? { token, logprob, alternatives } : undefined;
+    if (parts.length > 0 || scored !== undefined) yield { index, parts, scored };
+    if (calls.isEnough) {
+      finish = "stop";
+      break;
+    }
+  }
+  const parts = calls.wanted(reader.end());
+  if (parts.length > 0) yield { index, parts, scored: undefined };
+  const isCut = finish === "length" || finish === "full";
+  yield { index, ending: isCut ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
+  return { generated, reasoning };
+}
+
+/** Counts the calls of an answer, and leaves out those after the first unless they may be parallel. */
+class CallCounter {
+  readonly #isParallel: boolean;
+  begun = 0;
+  #ended = 0;
+
+  constructor(isParallel: boolean) {
+    this.#isParallel = isParallel;
+  }
+
+  /** Whether no more calls are wanted. */
+  get isEnough(): boolean {
+    return !this.#isParallel && this.#ended > 0;
+  }
+
+  wanted(parts: readonly AnswerPart[]): AnswerPart[] {
+    return parts.filter((part) => {
+      if ("call" in part) this.begun += 1;
+      else if ("isCallEnd" in part) this.#ended += 1;
+      else if (!("arguments" in part)) return true;
+      return this.#isParallel || this.begun <= 1;
+    });
+  }
+}

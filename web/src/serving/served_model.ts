@@ -1,0 +1,36 @@
+// What serving needs of a model. `Model` and `WorkerModel` both have it: one answers at once, the other with promises.
+import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
+import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
+import type { Piece } from "../model/session/generate.js";
+import type { GenerateOptions, SessionAppendOptions } from "../model/session/options.js";
+import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
+import type { ChatEncoder, DecodeOptions } from "../text/tokenizer.js";
+
+type Awaitable<T> = T | Promise<T>;
+
+/** A tokenizer, here or in a Worker. */
+export interface ServedTokenizer extends ChatEncoder<Awaitable<Int32Array>> {
+  decode(tokens: Iterable<number>, options?: DecodeOptions): Awaitable<string>;
+}
+
+/** A session, here or in a Worker. */
+export interface ServedSession {
+  readonly tokens: Awaitable<readonly number[]>;
+  rewind(length: number): Awaitable<void>;
+  append(tokens: Iterable<number>, options?: SessionAppendOptions): Promise<void>;
+  generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void>;
+  fork(): Awaitable<ServedSession>;
+  dispose(): Awaitable<void>;
+}
+
+/** A model, here or in a Worker. */
+export interface ServedModel {
+  readonly info: ModelInfo;
+  readonly chatTemplate: string | undefined;
+  readonly tokenizer: ServedTokenizer;
+  session(): Awaitable<ServedSession>;
+  promptTokens(prompt: Prompt): Promise<Int32Array>;
+  renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string>;
+  embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
+  rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
+}
