@@ -61,6 +61,7 @@ export type { LinearAttentionOptions } from "./attention/linear_attention.js";
 export { type LinearAppendOptions, LinearState, type LinearStateOptions } from "./attention/linear_state.js";
 export type { Kernels, ProductKernel } from "./load/kernels.js";
 export { describe, type Load, type LoadOptions, type WasmBytesSource, type WasmSource } from "./load/load.js";
+export type { DraftModel } from "./model/session/draft.js";
 export type { IndexedPiece } from "./model/generate_many.js";
 export type { FinishReason, Piece } from "./model/session/generate.js";
 export {

@@ -37,14 +37,14 @@ export function readBatchSize(given: unknown): number {
  * @param tokensOf - of one prompt; the fields of its errors begin with `prompt`
  * @internal
  */
-export async function tokensOfPrompts<Prompt>(
+export async function tokensOfPrompts(
   prompts: unknown,
-  tokensOf: (prompt: Prompt) => Promise<Int32Array>,
+  tokensOf: (prompt: unknown) => Promise<Int32Array>,
 ): Promise<Int32Array[]> {
   if (typeof prompts === "string") fail("INVALID_ARGUMENT", "prompts", "must be a list of prompts (got a string)");
   const all: Int32Array[] = [];
   for (const [index, prompt] of listOf(prompts, "prompts", "a list of prompts").entries())
-    all.push(await inPrompt(index, () => tokensOf(prompt as Prompt)));
+    all.push(await inPrompt(index, () => tokensOf(prompt)));
   return all;
 }
 

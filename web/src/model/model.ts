@@ -177,7 +177,7 @@ export class Model implements Disposable {
     optionalSignal(others.signal);
     readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
     this.#checkGenerates();
-    yield* generateMany(await tokensOfPrompts(prompts, (prompt: Prompt) => this.#tokensOf(prompt)), settings);
+    yield* generateMany(await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt)), settings);
   }
 
   async #tokensOf(prompt: Prompt): Promise<Int32Array> {

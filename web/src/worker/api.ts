@@ -4,6 +4,7 @@ export type { CachedModel } from "../files/cache/models.js";
 export type { HubChoice, ModelSource } from "../files/model_files.js";
 export type { Kernels, ProductKernel } from "../load/kernels.js";
 export type { LoadOptions } from "../load/load.js";
+export type { DraftModel } from "../model/session/draft.js";
 export type { IndexedPiece } from "../model/generate_many.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
 export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js";

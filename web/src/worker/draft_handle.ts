@@ -18,7 +18,7 @@ export function nameModel(model: object, client: RpcClient, id: number): void {
 
 /** On the client's side: options that can be sent. Throws INVALID_ARGUMENT. @internal */
 export function sendDraft<Options extends { draft?: DraftModel }>(options: Options, client: RpcClient): Options {
-  const { draft } = options;
+  const draft: unknown = options.draft;
   if (draft === undefined) return options;
   const handle = typeof draft === "object" && draft !== null ? HANDLES.get(draft) : undefined;
   if (handle?.client !== client)

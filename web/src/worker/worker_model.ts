@@ -86,7 +86,7 @@ export class WorkerModel implements AsyncDisposable {
         : listOf(prompts, "prompts", "a list of prompts").map((prompt) => cloneablePrompt(prompt as Prompt));
     const pieces = this.#client.stream(
       sendDraft(given, this.#client),
-      (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable as Prompt[]),
+      (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable),
       () => undefined,
     );
     yield* pieces as AsyncGenerator<IndexedPiece, void, void>;

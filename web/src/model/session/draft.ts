@@ -31,13 +31,16 @@ const LEAST_LOGPROB = Math.log(0.5);
 /** Checks what can be checked without the text's own model. Throws INVALID_ARGUMENT. @internal */
 export function readDraft(given: unknown): DraftModel | undefined {
   if (given === undefined) return undefined;
-  const draft = given as Partial<DraftModel> | null;
-  if (typeof draft !== "object" || typeof draft?.session !== "function" || typeof draft.info !== "object")
-    return fail("INVALID_ARGUMENT", "draft", `must be a model that rw.model() returned (got ${show(given)})`);
-  if (!draft.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
-  if (draft.info.memory.states > 0)
+  if (!isModel(given)) return fail("INVALID_ARGUMENT", "draft", `must be a loaded model (got ${show(given)})`);
+  if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
+  if (given.info.memory.states > 0)
     fail("INVALID_ARGUMENT", "draft", "has recurrent layers, which can't go back when a guess was wrong");
-  return draft as DraftModel;
+  return given;
+}
+
+function isModel(given: unknown): given is DraftModel {
+  const model = given as Partial<DraftModel> | null;
+  return typeof model === "object" && typeof model?.session === "function" && typeof model.info === "object";
 }
 
 /** @internal */
@@ -54,8 +57,7 @@ export class Draft {
   constructor(model: DraftModel, most: number, vocabulary: Vocabulary) {
     checkVocabulary(model.tokenizer as Vocabulary, vocabulary);
     const session = model.session() as DraftSession;
-    if (typeof session.append !== "function")
-      fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread: one that rw.model() returned there");
+    if (typeof session.append !== "function") fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread");
     this.#session = session;
     this.#most = most;
   }
