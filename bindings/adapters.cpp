@@ -19,8 +19,11 @@ void destroy(Address adapter) { delete at<Adapter>(adapter); }
 // a: [rank][columns], b: [rows][rank], bias: [rows] or 0 for none.
 int add(Address adapter, Address model, int layer, int slot, int expert, int first_row, int rows, int rank, Address a, Address b,
         Address bias, double scale) {
-  return static_cast<int>(at<Adapter>(adapter)->add(model_at(model).weights, {layer, slot, expert, first_row, rows}, rank, at<float>(a),
-                                                    at<float>(b), at<float>(bias), static_cast<float>(scale)));
+  const WeightMatrix* of = nullptr;
+  const Status status = model_at(model).weights.find(layer, slot, expert, of);
+  if (status != Status::ok) return static_cast<int>(status);
+  return static_cast<int>(
+      at<Adapter>(adapter)->add(*of, {first_row, rows}, rank, at<float>(a), at<float>(b), at<float>(bias), static_cast<float>(scale)));
 }
 
 // adapters: [count] of ScaledAdapter: an address, and a factor in f32.

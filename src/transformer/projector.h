@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "base/profile.h"
-#include "transformer/adapters.h"
+#include "matmul/low_rank.h"
 
 namespace ropewalk {
 

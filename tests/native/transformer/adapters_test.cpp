@@ -1,5 +1,5 @@
 // Adapters compared with models whose weights were changed by the same terms, and errors.
-#include "transformer/adapters.h"
+#include "matmul/low_rank.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ constexpr double kTolerance = 1.5e-5;
 struct Term {
   std::array<int, 3> at;  // layer, slot, expert
   int rank;
-  std::vector<float> a, b, bias;
+  std::vector<float> a, b;
 };
 
 std::vector<float> random_floats(Random& random, int count, float spread) {
@@ -42,15 +42,16 @@ std::vector<Term> random_terms(const TestModel& model, std::uint32_t seed) {
     const int rank = 1 + static_cast<int>(random.next_bits() % 11);
     const float spread = 1 / std::sqrt(static_cast<float>(matrix.columns));
     terms.push_back(
-        {parts[i], rank, random_floats(random, rank * matrix.columns, spread), random_floats(random, matrix.rows * rank, 0.2f), {}});
+        {parts[i], rank, random_floats(random, rank * matrix.columns, spread), random_floats(random, matrix.rows * rank, 0.2f)});
   }
   return terms;
 }
 
 Status add(Adapter& adapter, Weights& weights, const TestModel& model, const Term& term, float scale) {
   const TestMatrix& matrix = model.matrix(term.at[0], term.at[1], term.at[2]);
-  const TermPlace place = {term.at[0], term.at[1], term.at[2], 0, matrix.rows};
-  return adapter.add(weights, place, term.rank, term.a.data(), term.b.data(), term.bias.empty() ? nullptr : term.bias.data(), scale);
+  const WeightMatrix* of = nullptr;
+  if (const Status status = weights.find(term.at[0], term.at[1], term.at[2], of); status != Status::ok) return status;
+  return adapter.add(*of, {0, matrix.rows}, term.rank, term.a.data(), term.b.data(), nullptr, scale);
 }
 
 // Adds scale · B A to the matrices of a model.
@@ -151,18 +152,18 @@ TEST(Adapters, HaveTermsForSomeRowsAndBiases) {
   const Description description = llama();
   const TestModel model(description);
   LoadedWeights weights(model);
-  const int head = static_cast<int>(ModelMatrix::head), rows = model.config().vocabulary_size, columns = model.config().hidden_size;
+  const WeightMatrix& head = weights.head();
+  const int rows = model.config().vocabulary_size, columns = model.config().hidden_size;
   Random random(5);
   const std::vector<float> a = random_floats(random, 3 * columns, 0.3f), b = random_floats(random, rows * 3, 0.3f);
   const std::vector<float> bias = random_floats(random, rows, 1);
   Adapter whole, parts;
   ASSERT_EQ(whole.resize(1), Status::ok);
   ASSERT_EQ(parts.resize(2), Status::ok);
-  ASSERT_EQ(whole.add(weights, {kWholeModel, head, 0, 0, rows}, 3, a.data(), b.data(), nullptr, 2), Status::ok);
+  ASSERT_EQ(whole.add(head, {0, rows}, 3, a.data(), b.data(), nullptr, 2), Status::ok);
   const int first = 5;
-  ASSERT_EQ(parts.add(weights, {kWholeModel, head, 0, first, rows - first}, 3, a.data(), b.data() + first * 3, bias.data() + first, 2),
-            Status::ok);
-  ASSERT_EQ(parts.add(weights, {kWholeModel, head, 0, 0, first}, 3, a.data(), b.data(), bias.data(), 2), Status::ok);
+  ASSERT_EQ(parts.add(head, {first, rows - first}, 3, a.data(), b.data() + first * 3, bias.data() + first, 2), Status::ok);
+  ASSERT_EQ(parts.add(head, {0, first}, 3, a.data(), b.data(), bias.data(), 2), Status::ok);
   const std::vector<int> tokens = prompt(model, 6);
   const std::vector<float> of_whole = run_with(weights, model, {{&whole, 0.5f}}, tokens, {6});
   const std::vector<float> of_parts = run_with(weights, model, {{&parts, 0.5f}}, tokens, {6});
@@ -172,23 +173,34 @@ TEST(Adapters, HaveTermsForSomeRowsAndBiases) {
 TEST(Adapters, RefuseTermsThatDoNotFit) {
   const TestModel model(llama());
   LoadedWeights weights(model);
-  const int query = static_cast<int>(LayerMatrix::query), rows = weights.layer(0)[LayerMatrix::query].rows;
+  const WeightMatrix& query = weights.layer(0)[LayerMatrix::query];
   const std::vector<float> a(10000), b(10000);
   Adapter adapter;
   ASSERT_EQ(adapter.resize(1), Status::ok);
-  const auto status = [&](const TermPlace& place, int rank = 2) {
-    return adapter.add(weights, place, rank, a.data(), b.data(), nullptr, 1);
-  };
-  EXPECT_EQ(status({model.config().layers, query, 0, 0, rows}), Status::layer_out_of_range);
-  EXPECT_EQ(status({0, kLayerMatrices, 0, 0, rows}), Status::weight_slot_unknown);
-  EXPECT_EQ(status({kWholeModel, static_cast<int>(ModelMatrix::embedding), 0, 0, 1}), Status::weight_slot_unknown);
-  EXPECT_EQ(status({0, static_cast<int>(LayerMatrix::router), 0, 0, 1}), Status::weight_missing);
-  EXPECT_EQ(status({0, query, 0, 1, rows}), Status::weight_shape);
-  EXPECT_EQ(status({0, query, 0, -1, 2}), Status::weight_shape);
-  EXPECT_EQ(status({0, query, 0, 0, 0}), Status::weight_shape);
-  EXPECT_EQ(status({0, query, 0, 0, rows}, 0), Status::weight_shape);
-  EXPECT_EQ(status({0, query, 0, 0, rows}), Status::ok);
-  EXPECT_EQ(status({0, query, 0, 0, rows}), Status::out_of_memory);  // no room
+  const auto status = [&](RowRange rows, int rank = 2) { return adapter.add(query, rows, rank, a.data(), b.data(), nullptr, 1); };
+  EXPECT_EQ(status({1, query.rows}), Status::weight_shape);
+  EXPECT_EQ(status({-1, 2}), Status::weight_shape);
+  EXPECT_EQ(status({0, 0}), Status::weight_shape);
+  EXPECT_EQ(status({0, query.rows}, 0), Status::weight_shape);
+  EXPECT_EQ(status({0, query.rows}), Status::ok);
+  EXPECT_EQ(status({0, query.rows}), Status::out_of_memory);  // no room
+  EXPECT_EQ(adapter.terms_of(query).size(), 1u);
+  EXPECT_TRUE(adapter.terms_of(weights.layer(1)[LayerMatrix::query]).empty());
+}
+
+TEST(Adapters, FindMatricesThatProductsRead) {
+  const TestModel model(llama());
+  LoadedWeights weights(model);
+  const WeightMatrix* found = nullptr;
+  const int query = static_cast<int>(LayerMatrix::query);
+  EXPECT_EQ(weights.find(model.config().layers, query, 0, found), Status::layer_out_of_range);
+  EXPECT_EQ(weights.find(0, kLayerMatrices, 0, found), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.find(kWholeModel, static_cast<int>(ModelMatrix::embedding), 0, found), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.find(0, static_cast<int>(LayerMatrix::router), 0, found), Status::weight_missing);
+  EXPECT_EQ(weights.find(0, query, 0, found), Status::ok);
+  EXPECT_EQ(found, &weights.layer(0)[LayerMatrix::query]);
+  EXPECT_EQ(weights.find(kWholeModel, static_cast<int>(ModelMatrix::head), 0, found), Status::ok);
+  EXPECT_EQ(found, &weights.head());
 }
 
 }  // namespace

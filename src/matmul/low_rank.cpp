@@ -1,16 +1,16 @@
-#include "transformer/adapters.h"
+#include "matmul/low_rank.h"
 
 #include <algorithm>
 #include <functional>
 #include <new>
 
-#include "transformer/weight_shapes.h"
-#include "vectors/row_work.h"
-
 namespace ropewalk {
 namespace {
 
 bool is_before(const LowRankTerm* term, const WeightMatrix* matrix) { return std::less<>()(term->of, matrix); }
+
+// Elements of `rows` rows of `size` floats.
+std::ptrdiff_t elements(int rows, int size) { return static_cast<std::ptrdiff_t>(rows) * size; }
 
 // Copies and packs a matrix.
 Status copy(const float* from, int rows, int columns, Buffer<float>& elements, WeightMatrix& matrix) {
@@ -34,22 +34,20 @@ Status Adapter::resize(int terms) {
   return Status::ok;
 }
 
-Status Adapter::add(Weights& weights, const TermPlace& place, int rank, const float* a, const float* b, const float* bias, float scale) {
-  const WeightMatrix* of = nullptr;
-  if (const Status status = weights.find(place.layer, place.slot, place.expert, of); status != Status::ok) return status;
-  const bool is_inside = is_within(place.rows, 1, of->rows) && is_within(place.first_row, 0, of->rows - place.rows);
+Status Adapter::add(const WeightMatrix& of, RowRange rows, int rank, const float* a, const float* b, const float* bias, float scale) {
+  const bool is_inside = rows.first >= 0 && rows.count >= 1 && rows.first <= of.rows - rows.count;
   if (!is_inside || rank < 1) return Status::weight_shape;
   if (count_ == room_) return Status::out_of_memory;
   LowRankTerm& term = terms_[count_];
-  if (const Status status = copy(a, rank, of->columns, term.down_elements, term.down); status != Status::ok) return status;
-  if (const Status status = copy(b, place.rows, rank, term.up_elements, term.up); status != Status::ok) return status;
-  if (!term.bias.resize(bias == nullptr ? 0 : place.rows)) return Status::out_of_memory;
+  if (const Status status = copy(a, rank, of.columns, term.down_elements, term.down); status != Status::ok) return status;
+  if (const Status status = copy(b, rows.count, rank, term.up_elements, term.up); status != Status::ok) return status;
+  if (!term.bias.resize(bias == nullptr ? 0 : rows.count)) return Status::out_of_memory;
   std::copy_n(bias, term.bias.size(), term.bias.data());
-  term.of = of;
-  term.first_row = place.first_row;
+  term.of = &of;
+  term.first_row = rows.first;
   term.scale = scale;
   const LowRankTerm** const begin = by_matrix_.data();
-  const LowRankTerm** const at = std::lower_bound(begin, begin + count_, of, is_before);
+  const LowRankTerm** const at = std::lower_bound(begin, begin + count_, &of, is_before);
   std::copy_backward(at, begin + count_, begin + count_ + 1);
   *at = &term;
   ++count_;

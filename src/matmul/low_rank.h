@@ -8,14 +8,12 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "matmul/matmul.h"
-#include "transformer/weights.h"
 
 namespace ropewalk {
 
-// The place of a term: rows [first_row, first_row + rows) of a matrix, which Weights::reserve() names in the same way.
-struct TermPlace {
-  int layer, slot, expert;
-  int first_row, rows;
+// The rows [first, first + count) of a matrix.
+struct RowRange {
+  int first, count;
 };
 
 // What a term adds to a product with the matrix `of`.
@@ -35,10 +33,10 @@ class Adapter {
   // Removes all terms, and makes room for others. Returns out_of_memory or ok.
   Status resize(int terms);
 
-  // Adds a term, as long as there is room: a is A, [rank][columns], b is B, [rows][rank], and bias is c, [rows], or null. They are copied.
-  // Returns layer_out_of_range, weight_slot_unknown if no product reads the matrix, weight_missing if the model doesn't have it,
-  // weight_shape if the place isn't inside it, or the rank is below 1, out_of_memory or ok. Changes nothing on failure.
-  Status add(Weights& weights, const TermPlace& place, int rank, const float* a, const float* b, const float* bias, float scale);
+  // Adds a term for rows of a matrix, as long as there is room: a is A, [rank][columns], b is B, [rows][rank], and bias is c, [rows], or
+  // null. They are copied. Returns weight_shape if the rows aren't inside the matrix or the rank is below 1, out_of_memory or ok. Changes
+  // nothing on failure.
+  Status add(const WeightMatrix& of, RowRange rows, int rank, const float* a, const float* b, const float* bias, float scale);
 
   // The terms of a matrix, none for most.
   std::span<const LowRankTerm* const> terms_of(const WeightMatrix& matrix) const;
