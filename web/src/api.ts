@@ -88,7 +88,7 @@ export type { OutputFormat } from "./grammar/format.js";
 export type { OwnBytes, WasmModule } from "./base/platform_types.js";
 export type { ModelMemory } from "./model/memory.js";
 export type { Adapter, AdapterInfo } from "./model/adapters/adapter.js";
-export type { AdapterOptions, ScaledAdapter } from "./model/adapters/in_use.js";
+export type { AdapterOptions, LoadedAdapter, ScaledAdapter } from "./model/adapters/in_use.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
 export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "./model/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "./model/embed/options.js";

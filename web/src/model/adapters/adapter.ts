@@ -48,6 +48,11 @@ export class Adapter implements Disposable {
   }
 
   /** Throws DISPOSED. @internal */
+  checkAlive(): void {
+    this.#owned.check();
+  }
+
+  /** Throws DISPOSED. @internal */
   get address(): number {
     return this.#owned.address;
   }

@@ -4,21 +4,27 @@ import { fail } from "../../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import { show } from "../../base/show.js";
 import { isRevoked } from "../../base/typed_arrays.js";
-import { Adapter, type AdapterModel } from "./adapter.js";
+import { Adapter, type AdapterInfo, type AdapterModel } from "./adapter.js";
+
+/** An adapter that `loadAdapter()` returned, of a model here or in a Worker. */
+export interface LoadedAdapter {
+  readonly info: AdapterInfo;
+  dispose(): unknown;
+}
 
 /** An adapter, and how strongly it counts. */
-export interface ScaledAdapter {
-  adapter: Adapter;
+export interface ScaledAdapter<Loaded extends LoadedAdapter = LoadedAdapter> {
+  adapter: Loaded;
   /** A factor of what it adds. Default: 1. */
   scale?: number;
 }
 
 /** Adapters to use together: what they add is summed. */
-export type AdapterOptions = readonly (Adapter | ScaledAdapter)[];
+export type AdapterOptions = readonly (LoadedAdapter | ScaledAdapter)[];
 
 /** @internal */
 export interface AdaptersInUse {
-  readonly list: readonly Readonly<Required<ScaledAdapter>>[];
+  readonly list: readonly Readonly<Required<ScaledAdapter<Adapter>>>[];
   /** Tell them from others, with their scales. */
   readonly fingerprints: readonly string[];
 }
@@ -48,12 +54,13 @@ export function readAdapters(given: AdapterOptions | undefined, model: AdapterMo
     fail("INVALID_ARGUMENT", "adapters", `must be a list of at most ${MOST_ADAPTERS} adapters (got ${show(given)})`);
   const list = Array.from(given as AdapterOptions, (item, i) => {
     const field = `adapters[${i}]`;
-    const { adapter, scale = 1 } = item instanceof Adapter ? { adapter: item } : checkOptions(item, SCALED, field);
+    const { adapter, scale = 1 } =
+      item instanceof Adapter ? { adapter: item } : checkOptions(item as ScaledAdapter, SCALED, field);
     if (!(adapter instanceof Adapter))
       fail("INVALID_ARGUMENT", field, `must be what model.loadAdapter() returned (got ${show(adapter)})`);
     if (adapter.model !== model)
       fail("INVALID_ARGUMENT", field, "was loaded with another model; load it with this one's loadAdapter()");
-    void adapter.address; // throws DISPOSED
+    adapter.checkAlive();
     return Object.freeze({ adapter, scale: finiteNumber(scale, `${field}.scale`) });
   });
   const repeated = list.findIndex(({ adapter }, i) => list.findIndex((other) => other.adapter === adapter) < i);

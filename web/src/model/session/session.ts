@@ -10,6 +10,7 @@ import { CallQueue } from "./call_queue.js";
 import { extendText } from "./extend.js";
 import { generate, type Piece, readGenerateOptions } from "./generate.js";
 import { tokenIds } from "../../base/lists.js";
+import type { Adapter } from "../adapters/adapter.js";
 import { type AdapterOptions, type AdaptersInUse, readAdapters, type ScaledAdapter } from "../adapters/in_use.js";
 import {
   APPEND_OPTIONS,
@@ -93,7 +94,7 @@ export class Session implements Disposable {
   }
 
   /** The LoRA adapters that it reads and generates with, and their scales. */
-  get adapters(): readonly Readonly<Required<ScaledAdapter>>[] {
+  get adapters(): readonly Readonly<Required<ScaledAdapter<Adapter>>>[] {
     return this.#text.adapters.list;
   }
 

@@ -118,6 +118,31 @@ test("generation, perplexity, embeddings, forks, rewinds and guesses use the ada
     fork.dispose();
   }));
 
+test("sessions with other adapters generate at the same time, each as if it were alone", () =>
+  withModel("llama", async (model) => {
+    const { prompt } = expectedOf("llama_all");
+    const [all, attention] = [
+      await model.loadAdapter(peftFolder("llama_all")),
+      await model.loadAdapter(peftFolder("llama_attention")),
+    ];
+    const options = { maxTokens: 10, temperature: 0, ignoreEnd: true };
+    const lists = [[], [all], [{ adapter: all, scale: 1 }], [attention], [{ adapter: all, scale: 2 }, attention]];
+    const tokensOf = async (adapters) => {
+      const tokens = [];
+      for await (const { token } of model.generate(prompt, { ...options, adapters })) tokens.push(token);
+      return tokens;
+    };
+    const alone = [];
+    for (const adapters of lists) alone.push(await tokensOf(adapters));
+    assert.deepEqual(await Promise.all(lists.map(tokensOf)), alone);
+    assert.deepEqual(alone[1], alone[2]);
+    assert.equal(new Set(alone.map(String)).size, 4);
+    const many = [[], []];
+    for await (const { index, token } of model.generateMany([prompt, prompt], { ...options, adapters: lists[4] }))
+      many[index].push(token);
+    assert.deepEqual(many, [alone[4], alone[4]]);
+  }));
+
 test("the adapters of a session change only while it's empty", () =>
   withModel("llama", async (model) => {
     const expected = expectedOf("llama_all");
