@@ -12,7 +12,7 @@ export interface OtherFormat {
 }
 
 /** Weights that both formats store in the same way, except for the order of the rows of q and k. */
-const ROLES: readonly MatrixRole[] = ["query", "key", "value", "output", "gate", "up", "down"];
+const SHARED_ROLES: readonly MatrixRole[] = ["query", "key", "value", "output", "gate", "up", "down"];
 
 /** Architectures whose weights llama.cpp's converter also scales, or whose rows it orders in another way. */
 const CONVERTED_OTHERWISE = /^(falcon[_-]h1|nemotron_h)/;
@@ -23,7 +23,7 @@ export function otherFormat(plan: ModelPlan, target: string): OtherFormat | unde
   const [theirs, ours] = [namesOf(plan, !plan.reader.isGguf), namesOf(plan)];
   if (target === `${theirs.head}.weight`) return { name: `${ours.head}.weight` };
   for (let layer = 0; layer < plan.config.layers; layer++) {
-    for (const role of ROLES) {
+    for (const role of SHARED_ROLES) {
       if (nameOf(theirs, layer, role) !== target) continue;
       const name = nameOf(ours, layer, role);
       if (name === undefined) return undefined;
