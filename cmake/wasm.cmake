@@ -65,6 +65,7 @@ function(link_for target folder environment)
 endfunction()
 
 add_library(ropewalk_bindings OBJECT
+  bindings/adapters.cpp
   bindings/attention.cpp
   bindings/call_memory.cpp
   bindings/compiler.cpp

@@ -63,7 +63,7 @@ class PanelProduct {
     }
   }
 
-  // Writes the sums of a token, counted from `token` of add(), plus the biases of the rows.
+  // Writes the sums of a token, counted from `token` of add(), plus the biases of the rows, which may be at `out`.
   void write(int token, int rows, const float* bias, float* out) const {
     F32x8 sums = joined(is_float(weights_.format), sums_ + token * sums_per_token_);
     if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
@@ -95,7 +95,10 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
       const int rows = std::min(kPanelRows, end - row);
       product.add(row, rows, token, count);
       const float* const bias = of.bias == nullptr ? nullptr : of.bias + row;
-      for (int t = 0; t < count; ++t) product.write(t, rows, bias, of.out + (token + t) * of.out_stride + row);
+      for (int t = 0; t < count; ++t) {
+        float* const out = of.out + (token + t) * of.out_stride + row;
+        product.write(t, rows, of.adds ? out : bias, out);
+      }
     }
   }
 }

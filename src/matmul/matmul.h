@@ -26,12 +26,14 @@ Status pack_rows(WeightMatrix& weights, void* data, int rows);
 // Writes one row as floats, [columns], from packed or unpacked weights.
 void read_row(const WeightMatrix& weights, int row, float* out);
 
-// out[t · out_stride + row] = bias[row] + sum over c of x[t][c] · w[row][c]. Without a bias it is null.
+// out[t · out_stride + row] = bias[row] + sum over c of x[t][c] · w[row][c]. Without a bias it is null. A product that adds has the number
+// before at `out` instead of the bias.
 struct Product {
   const WeightMatrix* weights;
   const float* bias;
   float* out;
   std::ptrdiff_t out_stride;
+  bool adds = false;
 };
 
 // Computes products that share their input, on the threads of the pool. `x` must have weights.columns columns for each. For quantized

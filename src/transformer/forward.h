@@ -53,6 +53,9 @@ class Forward {
  public:
   void use_kernels(const MatmulKernels& kernels) { kernels_ = &kernels; }
 
+  // What the next runs and their logits add to the products with the weights; no adapters for nothing. As AdaptedProducts::use().
+  Status use_adapters(std::span<const ScaledAdapter> adapters) { return adapters_.use(adapters); }
+
   // Runs the next tokens of one or more texts through the layers, each weight once for all of them, and adds them to the memories of the
   // texts. A text has 1 token or more, and all together have at most kForwardTokens. Each cache must have the layers of the model, and the
   // states their sizes, all with the same number of tokens. Checks first: weight_missing if the weights are not finished, cache_geometry
@@ -165,7 +168,7 @@ class Forward {
   void set(Activations& x, const float* rows, int columns) { x.set(rows, columns, count_, columns); }
   // out = W x + bias, for all products at once.
   void project(Stage stage, Activations& x, std::initializer_list<Product> products);
-  Projector projector() { return {kernels_, &status_}; }
+  Projector projector() { return {kernels_, &status_, &adapters_}; }
   static Product of(const WeightMatrix& w, const float* bias, Buffer<float>& out) { return {&w, bias, out.data(), w.rows}; }
   // Keeps the first failure. The steps after it do nothing.
   void keep_failure(Status status) {
@@ -173,6 +176,7 @@ class Forward {
   }
 
   const MatmulKernels* kernels_ = &fastest_matmul_kernels();
+  AdaptedProducts adapters_;
   const Weights* weights_ = nullptr;
   const ModelConfig* config_ = nullptr;
   Status status_ = Status::ok;

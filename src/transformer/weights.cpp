@@ -17,6 +17,11 @@ constexpr LayerVector kNeeded[] = {
     LayerVector::decay_bias,     LayerVector::rate_bias,   LayerVector::share_bias,          LayerVector::removal_scale,
     LayerVector::rate_scale,     LayerVector::bonus,       LayerVector::recurrent_norm_bias, LayerVector::feed_forward_shift};
 
+// Whether a matrix is looked up row by row, or read only after the layers (text_vectors.h).
+bool has_only_rows(ModelMatrix slot) {
+  return slot == ModelMatrix::embedding || slot == ModelMatrix::per_layer_embedding || slot >= ModelMatrix::positions;
+}
+
 Status finish_matrix(Matrix& matrix) {
   return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data(), matrix.weights.rows) : Status::weight_missing;
 }
@@ -131,6 +136,15 @@ Matrix* Weights::matrix_at(int layer, int slot, int part) {
   if (weights.experts_ == nullptr || !is_of_expert(matrix)) return &weights.matrices_[slot];
   if (!is_within(part, 0, experts_of(config_) - 1)) return nullptr;
   return &weights.experts_[part * kExpertMatrices + expert_index(matrix)];
+}
+
+Status Weights::find(int layer, int slot, int expert, const WeightMatrix*& matrix) {
+  if (const Status status = check_layer(layer); status != Status::ok) return status;
+  const Matrix* found = matrix_at(layer, slot, expert);
+  if (found == nullptr || (layer == kWholeModel && has_only_rows(static_cast<ModelMatrix>(slot)))) return Status::weight_slot_unknown;
+  const bool is_head = layer == kWholeModel && static_cast<ModelMatrix>(slot) == ModelMatrix::head;
+  matrix = is_head ? &head() : &found->weights;
+  return matrix->data != nullptr ? Status::ok : Status::weight_missing;
 }
 
 Buffer<float>* Weights::vector_at(int layer, int slot) {

@@ -203,6 +203,10 @@ class Weights {
   std::size_t state_size(int layer) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
+  // Finds a matrix that products read, by the names of reserve(). The head may be the embedding. Returns layer_out_of_range,
+  // weight_slot_unknown if there is none or only its rows are read, weight_missing or ok.
+  Status find(int layer, int slot, int expert, const WeightMatrix*& matrix);
+
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless
   // the matrix belongs to an expert. `bytes` is what the caller will write. Returns layer_out_of_range, weight_format_unknown,
   // weight_slot_unknown, weight_shape if the shape isn't the config's or doesn't take `bytes` bytes, out_of_memory or ok. On failure an

@@ -66,6 +66,7 @@ export type { IndexedPiece } from "./model/generate_many.js";
 export type { FinishReason, Piece } from "./model/session/generate.js";
 export {
   type ExtendOptions,
+  type ForkOptions,
   FULL_POLICIES,
   type FullPolicy,
   type GenerateManyOptions,
@@ -87,8 +88,10 @@ export {
 export type { OutputFormat } from "./grammar/format.js";
 export type { OwnBytes, WasmModule } from "./base/platform_types.js";
 export type { ModelMemory } from "./model/memory.js";
+export type { Adapter, AdapterInfo } from "./model/adapters/adapter.js";
+export type { AdapterOptions, LoadedAdapter, ScaledAdapter } from "./model/adapters/in_use.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./model/model.js";
-export type { ModelOptions, PerplexityOptions } from "./model/options.js";
+export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "./model/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "./model/embed/options.js";
 export type { Pooling } from "./model/embed/embedding_plan.js";
 export type { TextInput } from "./model/embed/text_input.js";

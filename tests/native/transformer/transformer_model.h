@@ -95,6 +95,9 @@ class TestModel {
     std::memcpy(matrix.bytes.data() + index * sizeof(float), &value, sizeof value);
   }
 
+  // Replaces the numbers of a matrix, which an oracle reads. `at` is layer, slot and part.
+  void replace(const std::array<int, 3>& at, const std::vector<float>& values) { matrices_.at(at).values = values; }
+
   // Loads everything, without finish(), except one matrix or vector, counted in the order of `all_parts()`.
   Status load(Weights& weights, int left_out = -1) const {
     if (const Status status = weights.configure(config(), description_.layers.data()); status != Status::ok) return status;

@@ -91,17 +91,19 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // products at once, are 13 KB, only in the relaxed file. Recurrent layers are 23 KB, those beside attention with
 // their multipliers 3 KB, RWKV 9 KB, and whole texts 8 KB. 3 KB are activations compiled for speed,
 // and 17 KB the sampler's penalties and ways to drop tokens. 2 KB are the forward pass in steps, for traces and hooks.
+// 3 KB are several texts in one run, and 3 KB the low-rank terms of adapters.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 434 : 421) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 440 : 427) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
 // Without a bundler a page loads everything but models, with readable identifiers and lines, so that stacks are useful. An app with a bundler
 // loads half of it (tests/unit/size.test.mjs). The checks of options and of hostile values are 9 KB of it, threads 5 KB. The modules that
 // ropewalk/doctor shares are files of their own, which is half a KB. Quantizing rows is half a KB, and
-// so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB.
+// so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB. Adapters in options
+// and batches are 1 KB; loading an adapter comes on demand.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf("dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -109,7 +111,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 83 * 1024, listed);
+  assert.ok(compressed <= 84 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {

@@ -18,7 +18,8 @@ export async function openMainFile(files: FileSet, signal?: AbortSignal): Promis
   return requireFile(`${SINGLE_FILE} or ${INDEX}`, await files.open(INDEX, signal));
 }
 
-function requireFile(name: string, found: ByteSource | MissingFile): ByteSource {
+/** @internal */
+export function requireFile(name: string, found: ByteSource | MissingFile): ByteSource {
   if (found instanceof MissingFile) fail(found.code, fieldOf(name, "file"), found.reason);
   return found;
 }

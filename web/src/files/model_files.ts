@@ -173,6 +173,7 @@ export async function openFiles(
   platform: FilePlatform,
   source: ModelSource,
   options: OpenOptions = {},
+  wanted: "model" | "adapter" = "model",
 ): Promise<FileSet> {
   const { cache, onWarning } = options;
   const headers = checkHeaders(options.headers);
@@ -205,7 +206,8 @@ export async function openFiles(
     const name = openPath === undefined ? parseHubNameInPage(source) : parseHubName(source);
     if (name !== undefined && !((await platform.pathExists?.(source)) ?? false)) {
       const { openHub } = await import("./hub/open.js"); // loaded only for names
-      return openHub(platform, name, { hub, token, http, warn, ...(cache !== undefined && { cache }) }, options.signal);
+      const access = { hub, token, http, warn, wanted, ...(cache !== undefined && { cache }) };
+      return openHub(platform, name, access, options.signal);
     }
   }
   if (openPath !== undefined && !isUrl) return openPath(source);

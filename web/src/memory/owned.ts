@@ -29,6 +29,11 @@ export class Owned {
     registry.register(this, releaseLater(heap, address, release), this);
   }
 
+  /** Whether it isn't disposed. */
+  get isAlive(): boolean {
+    return this.#address !== 0;
+  }
+
   /** Throws DISPOSED. */
   check(): void {
     if (this.#address === 0) fail("DISPOSED", this.#name, `is disposed; create a new one with ${this.#maker}`);

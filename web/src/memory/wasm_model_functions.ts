@@ -162,6 +162,26 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   ): Status;
   model_pack(model: number, layer: number, slot: number, expert: number, rows: number): Status;
   model_finish(model: number): Status;
+  /** 0 if memory runs out. */
+  adapter_create(terms: number): number;
+  adapter_destroy(adapter: number): void;
+  /** `a`, `b` and `bias` are addresses of f32; `bias` may be 0 for none. */
+  adapter_add(
+    adapter: number,
+    model: number,
+    layer: number,
+    slot: number,
+    expert: number,
+    firstRow: number,
+    rows: number,
+    rank: number,
+    a: number,
+    b: number,
+    bias: number,
+    scale: number,
+  ): Status;
+  /** `adapters`: for each, its address and a factor in f32. */
+  model_use_adapters(model: number, adapters: number, count: number): Status;
   /** From and to are formats. The source and the target are rows without padding. */
   quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
   /** `states` is 0 for a model without recurrent layers. */

@@ -17,7 +17,7 @@ import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
 import { readRopeTensors } from "./rope_tensors.js";
 import type { SamplingOptions } from "./session/sampling_options.js";
-import { checkContext } from "./session/text.js";
+import { checkContext } from "./session/options.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Upper limit of the default context length: longer contexts need much memory. */
@@ -69,7 +69,10 @@ export async function loadModel(
     }),
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
-  return new Model({ core, tokenizer, cacheSettings, sampling, formats }, info, chatTemplate);
+  return new Model({ core, tokenizer, cacheSettings, sampling, formats }, info, chatTemplate, {
+    files: environment.files,
+    mappings,
+  });
 }
 
 async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {
@@ -78,6 +81,12 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     ...rest,
     ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, stage: "opening" }) }),
   });
+  if (files.metadata["general.type"] === "adapter")
+    fail(
+      "UNSUPPORTED_MODEL",
+      `${files.name}: general.type`,
+      "is an adapter (LoRA) and no whole model; load its base model, and then this with model.loadAdapter()",
+    );
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
   const stored = mapWeights(files, plan);
   const mappings = options.quantize === undefined ? stored : quantizeWeights(stored, options.quantize, plan.config);

@@ -19,6 +19,8 @@ export interface ModelMemory {
   states: number;
   /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
   workspace: number;
+  /** Adapters that are loaded. */
+  adapters: number;
 }
 
 /** Address space of 32-bit wasm. */
@@ -64,6 +66,7 @@ export function memoryOf(
     cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0) : 0,
     states: sessionStateBytes(stateBytes(plan.config, plan.shapes)),
     workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
+    adapters: 0,
   };
 }
 

@@ -1,14 +1,17 @@
 // The public Model class: sessions, generation, chat templates, perplexity and embeddings.
 import type { RopeConfig } from "../config/types.js";
-import { optionalSignal } from "../base/checks.js";
+import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
-import type { HubChoice, StoredTensor } from "../files/model_files.js";
+import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
 import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { listOf, tokenIds } from "../base/lists.js";
+import type { Adapter } from "./adapters/adapter.js";
+import { readAdapters } from "./adapters/in_use.js";
+import type { AdapterHost } from "./adapters/load_adapter.js";
 import type { ModelMemory } from "./memory.js";
 import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
@@ -25,11 +28,12 @@ import {
   textTokens,
 } from "./embed/text_input.js";
 import { WholeTextsCore } from "./embed/whole_texts.js";
-import { CHAT_OPTIONS, type PerplexityOptions } from "./options.js";
+import { ADAPTER_OPTIONS, CHAT_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
 import { generateMany, type IndexedPiece, readBatchSize, tokensOfPrompts } from "./generate_many.js";
 import { type Piece, readGenerateOptions } from "./session/generate.js";
 import {
+  checkContext,
   GENERATE_MANY_OPTIONS,
   type GenerateManyOptions,
   MODEL_GENERATE_OPTIONS,
@@ -38,8 +42,8 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from "./session/options.js";
-import { Session, type SessionModel } from "./session/session.js";
-import { checkContext } from "./session/text.js";
+import { Session } from "./session/session.js";
+import type { SessionModel } from "./session/session_model.js";
 
 /** Description of a model. It's read from headers, without loading weights. */
 export interface ModelInfo {
@@ -100,6 +104,9 @@ export interface Ranked {
 /** A prompt: text, token ids, or the messages of a chat. */
 export type Prompt = string | Iterable<number> | readonly ChatMessage[];
 
+/** What loading an adapter needs besides the model. @internal */
+export type AdapterFilesHost = Pick<AdapterHost, "files" | "mappings">;
+
 /** A model in wasm memory. Created by `rw.model()`. */
 export class Model implements Disposable {
   /** Description of the model. */
@@ -110,11 +117,13 @@ export class Model implements Disposable {
   readonly chatTemplate: string | undefined;
   readonly #parts: SessionModel;
   readonly #core: ModelCore;
+  readonly #files: AdapterFilesHost;
   #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
-  constructor(parts: SessionModel, info: ModelInfo, chatTemplate: string | undefined) {
+  constructor(parts: SessionModel, info: ModelInfo, chatTemplate: string | undefined, files: AdapterFilesHost) {
     this.#parts = parts;
+    this.#files = files;
     this.#core = parts.core;
     this.info = info;
     this.tokenizer = parts.tokenizer;
@@ -131,12 +140,37 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED.
    */
   session(options?: SessionOptions): Session {
-    const { contextLength, checkpoints: givenCheckpoints } = checkOptions(options, SESSION_OPTIONS);
+    const { contextLength, checkpoints: givenCheckpoints, adapters } = checkOptions(options, SESSION_OPTIONS);
     const checkpoints = readCheckpoints(givenCheckpoints, this.#core.stateBytes);
     const length = checkContext(contextLength ?? this.info.contextLength);
     this.#core.checkAlive();
     this.#checkGenerates();
-    return new Session(this.#parts, length, checkpoints);
+    return new Session(this.#parts, length, checkpoints, readAdapters(adapters, this.#core));
+  }
+
+  /**
+   * Loads a LoRA adapter for this model, which isn't changed: sessions use the adapter if their options say so.
+   * @param source - a folder that PEFT saved (adapter_model.safetensors and adapter_config.json), or a GGUF file of
+   * llama.cpp; from the same places as a model
+   * @throws {@link RopewalkError} INVALID_FILE (also: the adapter is of another base model), UNSUPPORTED_MODEL (it changes
+   * more than linear layers, or in another way), NETWORK, INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects
+   * with the signal's reason. The model stays as it was.
+   */
+  async loadAdapter(source: ModelSource, options?: LoadAdapterOptions): Promise<Adapter> {
+    const { signal, onProgress, onWarning, ...others } = checkOptions(options, ADAPTER_OPTIONS);
+    optionalSignal(signal);
+    optionalFunction(onProgress, "onProgress");
+    optionalFunction(onWarning, "onWarning");
+    this.#core.checkAlive();
+    const count = (bytes: number): void => void (this.info.memory.adapters += bytes);
+    const given = {
+      ...others,
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+      ...(onWarning && { onWarning }),
+    };
+    const { loadAdapter } = await import("./adapters/load_adapter.js"); // loaded only for adapters
+    return loadAdapter({ ...this.#files, core: this.#core, count }, source, given);
   }
 
   /**
@@ -144,9 +178,12 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
   async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
-    const { contextLength, ...others } = checkOptions(options, MODEL_GENERATE_OPTIONS);
+    const { contextLength, adapters, ...others } = checkOptions(options, MODEL_GENERATE_OPTIONS);
     const signal = optionalSignal(others.signal);
-    const session = this.session(contextLength === undefined ? {} : { contextLength });
+    const session = this.session({
+      ...(contextLength !== undefined && { contextLength }),
+      ...(adapters && { adapters }),
+    });
     try {
       const tokens = await this.#tokensOf(prompt);
       await session.append(tokens, signal && { signal });
@@ -168,11 +205,12 @@ export class Model implements Disposable {
     prompts: readonly Prompt[],
     options?: GenerateManyOptions,
   ): AsyncGenerator<IndexedPiece, void, void> {
-    const { contextLength, batchSize, ...others } = checkOptions(options, GENERATE_MANY_OPTIONS);
+    const { contextLength, adapters, batchSize, ...others } = checkOptions(options, GENERATE_MANY_OPTIONS);
     const settings = {
       batchSize: readBatchSize(batchSize),
       options: others,
-      newSession: () => this.session(contextLength === undefined ? {} : { contextLength }),
+      newSession: () =>
+        this.session({ ...(contextLength !== undefined && { contextLength }), ...(adapters && { adapters }) }),
     };
     optionalSignal(others.signal);
     readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
@@ -250,7 +288,7 @@ export class Model implements Disposable {
   async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
     const { embedding } = this.#core.plan;
     const { vocabularySize, contextLength, embedding: info } = this.info;
-    const { pooling, normalize, dimensions, prompt, ...run } = readEmbedOptions(options, info.dimensions);
+    const { pooling, normalize, dimensions, prompt, adapters, ...run } = readEmbedOptions(options, info.dimensions);
     const before = promptText(embedding, prompt);
     const inputs = isList(given) ? given : [given];
     const field = (i: number): string => (isList(given) ? `texts[${i}]` : "text");
@@ -258,6 +296,7 @@ export class Model implements Disposable {
     const usesDense = embedding.ranking === undefined;
     const vectors = await runTexts(this.#texts(), texts, {
       ...run,
+      adapters: readAdapters(adapters, this.#core),
       pooling: pooling ?? embedding.pooling,
       usesDense,
       size: info.dimensions,
@@ -282,7 +321,7 @@ export class Model implements Disposable {
    */
   async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
     const { embedding, config } = this.#core.plan;
-    const run = readRankOptions(options);
+    const { adapters, ...run } = readRankOptions(options);
     const { ranking, dense } = embedding;
     if (ranking === undefined || dense[dense.length - 1]!.size !== 1)
       return fail(
@@ -297,6 +336,7 @@ export class Model implements Disposable {
     );
     const scores = await runTexts(this.#texts(), texts, {
       ...run,
+      adapters: readAdapters(adapters, this.#core),
       pooling: ranking.pooling,
       usesDense: true,
       size: 1,
@@ -313,7 +353,7 @@ export class Model implements Disposable {
 
   /**
    * Frees the memory, and ends calls that run with DISPOSED. Calling it twice is harmless. Sessions must be disposed
-   * separately. Using the model or its sessions afterwards throws DISPOSED.
+   * separately, and so must adapters. Using the model or its sessions afterwards throws DISPOSED.
    */
   dispose(): void {
     this.#wholeTexts?.dispose();

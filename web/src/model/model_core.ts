@@ -13,6 +13,7 @@ import { withLongFactors, usesLongFactors } from "./long_rope.js";
 import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
 import { cacheOptions } from "./cache_layers.js";
 import { type LayerWatcher, walkLayers } from "./layer_walk.js";
+import { type AdaptersInUse, NO_ADAPTERS } from "./adapters/in_use.js";
 import type { ModelLayer, ModelPlan } from "./model_plan.js";
 import { stateBytes } from "./recurrent_layers.js";
 import { newStates, TextMemory } from "./text_memory.js";
@@ -39,6 +40,7 @@ export interface MemoryOptions {
   layers?: readonly ModelLayer[];
   /** The most checkpoints of recurrent layers. */
   checkpoints?: number;
+  adapters?: AdaptersInUse;
 }
 
 /**
@@ -59,6 +61,8 @@ export class ModelCore implements TextsReader {
   readonly batches = new TokenBatches(this);
   /** The cache of the last forward() of one text. */
   #lastCache: KvCacheCore | undefined;
+  /** Whether the core has adapters in use. */
+  #hasAdapters = false;
   /** Whether watchers are called, so that no other text may be read. */
   #isWalking = false;
 
@@ -114,7 +118,7 @@ export class ModelCore implements TextsReader {
   /** The memory of an empty text. */
   newMemory(
     { dtype, keys }: CacheSettings,
-    { length = 0, layers: modelLayers = this.plan.layers, checkpoints = 0 }: MemoryOptions = {},
+    { length = 0, layers: modelLayers = this.plan.layers, checkpoints = 0, adapters = NO_ADAPTERS }: MemoryOptions = {},
   ): TextMemory {
     const layers = cacheOptions(this.plan, modelLayers, (rope) =>
       usesLongFactors(rope, length) ? withLongFactors(rope) : rope,
@@ -126,7 +130,7 @@ export class ModelCore implements TextsReader {
       0,
     );
     try {
-      return new TextMemory(cache, newStates(this.heap, this.address, checkpoints));
+      return new TextMemory(cache, newStates(this.heap, this.address, checkpoints), adapters);
     } catch (error) {
       cache.dispose();
       throw error;
@@ -142,6 +146,7 @@ export class ModelCore implements TextsReader {
     const { cache, statesAddress } = memory;
     this.checkIdle();
     this.#lastCache = undefined;
+    this.#useAdapters(memory.adapters);
     const check = (status: Status): void => this.#checkForward(status, cache);
     heap.borrow(tokens.byteLength, (ids) => {
       heap.bytes(ids, tokens.byteLength).set(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
@@ -159,11 +164,12 @@ export class ModelCore implements TextsReader {
     this.#lastCache = cache;
   }
 
-  /** Adds a token to each of several texts in one forward(). On failure their memories are unchanged. */
+  /** Adds a token to each of several texts with the same adapters in one forward(). On failure their memories are unchanged. */
   forwardTexts(texts: readonly { readonly memory: TextMemory; readonly token: number }[]): void {
     const { heap, address } = this;
     this.checkIdle();
     this.#lastCache = undefined;
+    this.#useAdapters(texts[0]!.memory.adapters);
     const WORDS = 5; // of the core's TextFields
     heap.borrow(texts.length * (WORDS + 1) * 4, (fields) => {
       const ids = fields + texts.length * WORDS * 4;
@@ -190,10 +196,31 @@ export class ModelCore implements TextsReader {
   }
 
   /** Runs whole texts (a WholeTexts of the core) through the layers. */
-  readTexts(texts: number, tokens: number): Status {
+  readTexts(texts: number, tokens: number, adapters: AdaptersInUse): Status {
     this.checkIdle();
     this.#lastCache = undefined;
+    this.#useAdapters(adapters);
     return this.heap.module.model_read_texts(this.address, texts, tokens);
+  }
+
+  /** Makes the core use none of the adapters, whose memory may then be freed. */
+  forgetAdapters(): void {
+    if (this.#hasAdapters && this.#owned.isAlive) this.#useAdapters(NO_ADAPTERS);
+  }
+
+  /** Sets what the next run and its logits add to the products with the weights. */
+  #useAdapters({ list }: AdaptersInUse): void {
+    if (list.length === 0 && !this.#hasAdapters) return;
+    const { heap, address } = this;
+    const addresses = list.map(({ adapter }) => adapter.address);
+    heap.borrow(8 * list.length, (at) => {
+      list.forEach(({ scale }, i) => {
+        new Uint32Array(heap.buffer, at + 8 * i, 1)[0] = addresses[i]!;
+        heap.floats(at + 8 * i + 4, 1)[0] = scale;
+      });
+      heap.check(heap.module.model_use_adapters(address, at, list.length));
+    });
+    this.#hasAdapters = list.length > 0;
   }
 
   /** Whether the last forward() was of this cache. */

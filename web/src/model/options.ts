@@ -1,5 +1,6 @@
 // The options of models: their types, and their names, which the Worker's client checks before it sends a call.
 import { type OptionNames, optionNames } from "../base/options.js";
+import type { AdapterOptions } from "./adapters/in_use.js";
 import type { KeyMode } from "../cache/options.js";
 import type { OpenOptions, ReadProgress } from "../files/model_files.js";
 import type { CacheDType } from "../memory/elements.js";
@@ -33,6 +34,9 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
   onProgress?: (progress: ReadProgress & { stage: "opening" | "weights"; file?: string }) => void;
 }
 
+/** Options for loading an adapter: those of opening a file. */
+export type LoadAdapterOptions = OpenOptions;
+
 /** Options for measuring perplexity. */
 export interface PerplexityOptions {
   /** Tokens per window, from 2. Default: the model's context length. */
@@ -47,13 +51,15 @@ export interface PerplexityOptions {
    * several.
    */
   rope?: ModelRopeOverrides;
+  /** LoRA adapters that the text is read with. Default: none. */
+  adapters?: AdapterOptions;
   /** Aborts between two batches of 128 tokens. */
   signal?: AbortSignal;
   /** Called after each batch, with numbers of tokens. */
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-const OPEN = {
+const FILES = {
   signal: true,
   onProgress: true,
   headers: true,
@@ -63,6 +69,10 @@ const OPEN = {
   retries: true,
   timeout: true,
   onWarning: true,
+} as const;
+
+const OPEN = {
+  ...FILES,
   rope: true,
   contextLength: true,
   kv: true,
@@ -71,6 +81,8 @@ const OPEN = {
   chatTemplate: true,
 } as const;
 
+/** @internal */
+export const ADAPTER_OPTIONS: OptionNames = optionNames<LoadAdapterOptions>("loadAdapter()", FILES);
 /** @internal */
 export const MODEL_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.model()", OPEN);
 /** @internal */
@@ -95,6 +107,7 @@ export const PERPLEXITY_OPTIONS: OptionNames = optionNames<PerplexityOptions>("p
   window: true,
   stride: true,
   rope: true,
+  adapters: true,
   signal: true,
   onProgress: true,
 });

@@ -3,6 +3,7 @@ import { optionalFunction, optionalSignal, wholeNumber } from "../base/checks.js
 import type { RopeConfig } from "../config/types.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
+import { type AdaptersInUse, readAdapters } from "./adapters/in_use.js";
 import { EventLoopYielder } from "./event_loop.js";
 import { type CacheSettings, type ModelCore, BATCH_TOKENS } from "./model_core.js";
 import { readRopeOverrides } from "./read_options.js";
@@ -38,6 +39,7 @@ export interface PerplexitySettings {
   readonly layers: readonly ModelLayer[];
   /** What the layers' RoPEs were changed by. */
   readonly overrides: ModelRopeOverrides | undefined;
+  readonly adapters: AdaptersInUse;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: PerplexityOptions["onProgress"];
 }
@@ -48,7 +50,7 @@ export function readPerplexityOptions(
   core: ModelCore,
   contextLength: number,
 ): PerplexitySettings {
-  const { window: givenWindow, stride, rope, signal, onProgress } = checkOptions(options, PERPLEXITY_OPTIONS);
+  const { window: givenWindow, stride, rope, adapters, signal, onProgress } = checkOptions(options, PERPLEXITY_OPTIONS);
   const overrides = readRopeOverrides(rope);
   checkHasRope(core.plan.layers, overrides);
   const window = wholeNumber(givenWindow ?? contextLength, 2, 2 ** 24, "window");
@@ -57,6 +59,7 @@ export function readPerplexityOptions(
     stride: wholeNumber(stride ?? window, 1, window, "stride"),
     layers: overrides === undefined ? core.plan.layers : retunedLayers(core.plan.layers, overrides),
     overrides,
+    adapters: readAdapters(adapters, core),
     signal: optionalSignal(signal),
     onProgress: optionalFunction(onProgress, "onProgress"),
   };
@@ -71,7 +74,7 @@ export async function perplexity(
   core: ModelCore,
   cacheSettings: CacheSettings,
   tokens: Int32Array,
-  { window, stride, layers, overrides, signal, onProgress }: PerplexitySettings,
+  { window, stride, layers, overrides, adapters, signal, onProgress }: PerplexitySettings,
 ): Promise<Perplexity> {
   if (tokens.length < 2) fail("INVALID_ARGUMENT", "tokens", `must be at least 2 tokens (got ${tokens.length})`);
   core.checkAlive();
@@ -80,7 +83,7 @@ export async function perplexity(
   // losses of the tokens before `measured` are done
   for (let begin = 0, measured = 1; measured < tokens.length; begin += stride) {
     const end = Math.min(begin + window, tokens.length);
-    const memory = inRopes(overrides, () => core.newMemory(cacheSettings, { length: end - begin, layers }));
+    const memory = inRopes(overrides, () => core.newMemory(cacheSettings, { length: end - begin, layers, adapters }));
     try {
       for (let first = begin; first < end; first += BATCH_TOKENS) {
         signal?.throwIfAborted();

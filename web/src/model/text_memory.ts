@@ -2,6 +2,7 @@
 import type { KvCacheCore } from "../cache/core.js";
 import type { Heap } from "../memory/heap.js";
 import { Owned } from "../memory/owned.js";
+import type { AdaptersInUse } from "./adapters/in_use.js";
 
 /** The states of the recurrent layers of a model for an empty text; undefined if it has no such layers. @internal */
 export function newStates(heap: Heap, model: number, checkpoints: number): Owned | undefined {
@@ -16,10 +17,13 @@ export function newStates(heap: Heap, model: number, checkpoints: number): Owned
 export class TextMemory {
   readonly cache: KvCacheCore;
   readonly #states: Owned | undefined;
+  /** What the text is read with. Only an empty one can get others, because keys and values of one adapter aren't those of another. */
+  adapters: AdaptersInUse;
 
-  constructor(cache: KvCacheCore, states: Owned | undefined) {
+  constructor(cache: KvCacheCore, states: Owned | undefined, adapters: AdaptersInUse) {
     this.cache = cache;
     this.#states = states;
+    this.adapters = adapters;
   }
 
   /** Throws DISPOSED. */

@@ -1,4 +1,5 @@
 // Reads the next tokens of several texts of a model at once, so that each weight is read once for all of them.
+import { areSameAdapters } from "./adapters/in_use.js";
 import { nextTask } from "./event_loop.js";
 import type { TextMemory } from "./text_memory.js";
 
@@ -20,7 +21,7 @@ export interface BatchedText {
 export interface TextsReader {
   /** Throws INVALID_ARGUMENT while it must not read. */
   checkIdle(): void;
-  /** On failure the memories are unchanged. */
+  /** All have the same adapters. On failure the memories are unchanged. */
   forwardTexts(texts: readonly { readonly memory: TextMemory; readonly token: number }[]): void;
   /** Writes the logits of each text of the last forwardTexts(). */
   writeLastLogits(targets: readonly number[]): void;
@@ -77,8 +78,9 @@ export class TokenBatches {
     const batch = this.#waiting;
     this.#waiting = [];
     this.#expected = new Set(batch.map(({ text }) => text));
-    for (let first = 0; first < batch.length; first += MAX_TEXTS)
-      this.#readTogether(batch.slice(first, first + MAX_TEXTS));
+    for (const group of byAdapters(batch))
+      for (let first = 0; first < group.length; first += MAX_TEXTS)
+        this.#readTogether(group.slice(first, first + MAX_TEXTS));
   }
 
   #readTogether(batch: readonly Waiting[]): void {
@@ -110,6 +112,18 @@ export class TokenBatches {
       return error;
     }
   }
+}
+
+/** Texts with other adapters can't be read together: each product has the terms of one list of adapters. */
+function byAdapters(batch: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  const groups: Waiting[][] = [];
+  for (const waiting of batch) {
+    const { adapters } = waiting.text.memory;
+    const group = groups.find(([first]) => areSameAdapters(first!.text.memory.adapters, adapters));
+    if (group === undefined) groups.push([waiting]);
+    else group.push(waiting);
+  }
+  return groups;
 }
 
 /** Returns false if `act` throws, after rejecting with what it threw. */

@@ -7,8 +7,10 @@ export type { LoadOptions } from "../load/load.js";
 export type { DraftModel } from "../model/session/draft.js";
 export type { IndexedPiece } from "../model/generate_many.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
+export type { AdapterInfo } from "../model/adapters/adapter.js";
+export type { AdapterOptions, LoadedAdapter, ScaledAdapter } from "../model/adapters/in_use.js";
 export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js";
-export type { ModelOptions, PerplexityOptions } from "../model/options.js";
+export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "../model/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "../model/embed/options.js";
 export type { Pooling } from "../model/embed/embedding_plan.js";
 export type { TextInput } from "../model/embed/text_input.js";
@@ -19,6 +21,7 @@ export type { Trace, TraceArray, Traced, TraceOptions } from "../model/session/t
 export type { TokenProbability } from "../model/session/sampler.js";
 export type {
   ExtendOptions,
+  ForkOptions,
   FullPolicy,
   GenerateManyOptions,
   GenerateOptions,
@@ -38,6 +41,7 @@ export type {
 export type { OutputFormat } from "../grammar/format.js";
 export type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
+export type { WorkerAdapter } from "./worker_adapter.js";
 export type { WorkerModel } from "./worker_model.js";
 export type { WorkerLoadOptions, WorkerModelOptions, WorkerRopewalk } from "./worker_ropewalk.js";
 export type { WorkerSession } from "./worker_session.js";

@@ -6,8 +6,9 @@ import type { LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
-import type { ModelOptions } from "../model/options.js";
-import type { SessionOptions } from "../model/session/options.js";
+import type { AdapterInfo } from "../model/adapters/adapter.js";
+import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
+import type { ForkOptions, SessionOptions } from "../model/session/options.js";
 import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
@@ -44,6 +45,12 @@ export interface ModelHandle {
   readonly tokenizer: TokenizerHandle;
 }
 
+/** Refers to an adapter in the Worker. @internal */
+export interface AdapterHandle {
+  readonly id: number;
+  readonly info: AdapterInfo;
+}
+
 /** The properties of a session that the client can read without asking the Worker. @internal */
 export interface SessionState {
   readonly length: number;
@@ -77,13 +84,19 @@ export interface ServerMethods {
   useThreads(threads: number | "auto"): Promise<number>;
   memoryBytes(): number;
   model(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelHandle>;
+  adapter(
+    call: Call,
+    model: number,
+    source: ModelSource,
+    options: CloneableOptions<LoadAdapterOptions>,
+  ): Promise<AdapterHandle>;
   modelInfo(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelInfo>;
   cachedModels(): Promise<CachedModel[]>;
   deleteCachedModel(source: string): Promise<boolean>;
   tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
   encodeChat(tokenizer: number, text: string): Int32Array;
   session(model: number, options: SessionOptions): SessionHandle;
-  fork(session: number, options: SessionOptions): SessionHandle;
+  fork(session: number, options: ForkOptions): SessionHandle;
   sessionState(session: number): SessionState;
   /**
    * Calls a method of an object or reads a property. `call` and `options` are for methods with a signal or callbacks in

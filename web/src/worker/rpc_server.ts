@@ -5,17 +5,21 @@ import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { Load, LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
+import type { Adapter } from "../model/adapters/adapter.js";
+import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { DraftModel } from "../model/session/draft.js";
 import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import { receiveDraft } from "./draft_handle.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
-import type { ModelOptions } from "../model/options.js";
-import type { SessionOptions } from "../model/session/options.js";
+import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
+import type { ForkOptions, SessionOptions } from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { registerErrorTransfer } from "./error_transfer.js";
+import { receivedAdapters } from "./worker_adapter.js";
 import type {
+  AdapterHandle,
   Call,
   ClientMethods,
   CloneableOptions,
@@ -30,6 +34,7 @@ import type {
 } from "./protocol.js";
 
 interface Kinds {
+  adapter: Adapter;
   model: Model;
   session: Session;
   tokenizer: Tokenizer;
@@ -49,6 +54,7 @@ interface Generation {
 
 /** Methods and properties that a client may invoke. */
 const INVOCABLE = {
+  adapter: [],
   model: ["renderChat", "promptTokens", "perplexity", "embed", "rank"],
   tokenizer: ["encode", "encodePair", "decode", "token", "idOf", "isSpecial"],
   session: [
@@ -64,6 +70,7 @@ const INVOCABLE = {
     "values",
     "trace",
     "steer",
+    "useAdapters",
     "rewind",
     "shift",
     "retune",
@@ -115,6 +122,16 @@ export class RpcServer implements ServerMethods {
     };
   }
 
+  async adapter(
+    call: Call,
+    model: number,
+    source: ModelSource,
+    options: CloneableOptions<LoadAdapterOptions>,
+  ): Promise<AdapterHandle> {
+    const object = await this.#run(call, options, (all) => this.#get("model", model).loadAdapter(source, all));
+    return { id: this.#add({ kind: "adapter", object }), info: object.info };
+  }
+
   modelInfo(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelInfo> {
     return this.#run(call, options, (all) => this.#rw.modelInfo(source, all));
   }
@@ -136,10 +153,10 @@ export class RpcServer implements ServerMethods {
   }
 
   session(model: number, options: SessionOptions): SessionHandle {
-    return this.#addSession(this.#get("model", model).session(options));
+    return this.#addSession(this.#get("model", model).session(this.#received(options)));
   }
 
-  fork(session: number, options: SessionOptions): SessionHandle {
+  fork(session: number, options: ForkOptions): SessionHandle {
     return this.#addSession(this.#get("session", session).fork(options));
   }
 
@@ -152,16 +169,19 @@ export class RpcServer implements ServerMethods {
     if (!(INVOCABLE[kind] as readonly string[]).includes(name))
       fail("INVALID_ARGUMENT", name, `isn't a method or property of a ${kind}`);
     const property = (object as unknown as Record<string, unknown>)[name];
+    const given = name === "useAdapters" ? [this.#adapters(args[0])] : args;
     const invoke = (more: readonly unknown[]): unknown =>
-      typeof property === "function" ? property.apply(object, [...args, ...more]) : property;
+      typeof property === "function" ? property.apply(object, [...given, ...more]) : property;
     const value =
-      call === undefined ? await invoke([]) : await this.#run(call, options, async (all) => await invoke([all]));
+      call === undefined
+        ? await invoke([])
+        : await this.#run(call, this.#received(options), async (all) => await invoke([all]));
     return reply(value, kind === "session" ? object : undefined);
   }
 
   generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void {
     const controller = new AbortController();
-    const all = { ...this.#withDraft(options), signal: controller.signal };
+    const all = { ...this.#received(options), signal: controller.signal };
     const session = prompt === undefined ? this.#get("session", id) : undefined;
     const pieces = session === undefined ? this.#get("model", id).generate(prompt!, all) : session.generate(all);
     this.#generations.set(call.id, { pieces, session, controller });
@@ -175,14 +195,20 @@ export class RpcServer implements ServerMethods {
   ): void {
     const controller = new AbortController();
     const pieces = this.#get("model", model).generateMany(prompts, {
-      ...this.#withDraft(options),
+      ...this.#received(options),
       signal: controller.signal,
     });
     this.#generations.set(call.id, { pieces, session: undefined, controller });
   }
 
-  #withDraft<Options extends { draft?: DraftModel }>(options: Options): Options {
-    return receiveDraft(options, (id) => this.#get("model", id));
+  /** Options with the objects that the message named by their numbers. */
+  #received<Options extends { draft?: DraftModel; adapters?: AdapterOptions }>(options: Options): Options {
+    const { adapters, ...others } = receiveDraft(options, (id) => this.#get("model", id));
+    return { ...others, ...(adapters !== undefined && { adapters: this.#adapters(adapters) }) } as Options;
+  }
+
+  #adapters(sent: unknown): AdapterOptions {
+    return receivedAdapters(sent, (id) => this.#get("adapter", id));
   }
 
   async nextPiece(call: number): Promise<Reply & { piece?: Piece }> {

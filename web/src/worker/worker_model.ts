@@ -3,7 +3,14 @@ import type { RopeConfig } from "../config/types.js";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { checkOptions } from "../base/options.js";
 import { listOf } from "../base/lists.js";
-import { CHAT_OPTIONS, PERPLEXITY_OPTIONS, type PerplexityOptions } from "../model/options.js";
+import type { ModelSource } from "../files/model_files.js";
+import {
+  ADAPTER_OPTIONS,
+  CHAT_OPTIONS,
+  type LoadAdapterOptions,
+  PERPLEXITY_OPTIONS,
+  type PerplexityOptions,
+} from "../model/options.js";
 import { GENERATE_MANY_OPTIONS, MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
 import type { IndexedPiece } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
@@ -17,7 +24,9 @@ import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
-import type { ModelHandle } from "./protocol.js";
+import { type AdapterHandle, CALLBACKS, type ModelHandle } from "./protocol.js";
+import { sourceToSend } from "./source_to_send.js";
+import { sendAdapters, WorkerAdapter } from "./worker_adapter.js";
 import { WorkerSession } from "./worker_session.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
 
@@ -51,8 +60,28 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   async session(options?: SessionOptions): Promise<WorkerSession> {
-    const { ...given } = checkOptions(options, SESSION_OPTIONS);
+    const given = sendAdapters({ ...checkOptions(options, SESSION_OPTIONS) }, this.#client);
     return new WorkerSession(this.#client, this, await this.#client.send((server) => server.session(this.#id, given)));
+  }
+
+  /**
+   * Loads a LoRA adapter for this model, as `Model.loadAdapter`.
+   * @throws {@link RopewalkError} as `Model.loadAdapter`; rejects with the signal's reason.
+   */
+  async loadAdapter(source: ModelSource, options?: LoadAdapterOptions): Promise<WorkerAdapter> {
+    const { ...given } = checkOptions(options, ADAPTER_OPTIONS);
+    optionalSignal(given.signal);
+    for (const name of CALLBACKS) optionalFunction(given[name], name);
+    const { memory } = this.info;
+    const adapterOf = (handle: AdapterHandle): WorkerAdapter =>
+      new WorkerAdapter(this.#client, handle, () => (memory.adapters -= handle.info.bytes));
+    const handle = await this.#client.call(
+      given,
+      (server, call, rest) => server.adapter(call, this.#id, sourceToSend(this.#client, source, false), rest),
+      (unwanted) => new WorkerAdapter(this.#client, unwanted, () => undefined).dispose(),
+    );
+    memory.adapters += handle.info.bytes;
+    return adapterOf(handle);
   }
 
   /**
@@ -64,7 +93,7 @@ export class WorkerModel implements AsyncDisposable {
     optionalSignal(given.signal);
     const cloneable = cloneablePrompt(prompt);
     yield* this.#client.stream(
-      sendDraft(given, this.#client),
+      sendAdapters(sendDraft(given, this.#client), this.#client),
       (server, call, rest) => server.generate(call, this.#id, rest, cloneable),
       () => undefined,
     );
@@ -85,7 +114,7 @@ export class WorkerModel implements AsyncDisposable {
         ? prompts
         : listOf(prompts, "prompts", "a list of prompts").map((prompt) => cloneablePrompt(prompt as Prompt));
     const pieces = this.#client.stream(
-      sendDraft(given, this.#client),
+      sendAdapters(sendDraft(given, this.#client), this.#client),
       (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable),
       () => undefined,
     );
@@ -158,7 +187,7 @@ export class WorkerModel implements AsyncDisposable {
   }
 
   async #run<T>(name: string, args: readonly unknown[], options: EmbedOptions | PerplexityOptions): Promise<T> {
-    const reply = await this.#client.call(options, (server, call, rest) =>
+    const reply = await this.#client.call(sendAdapters(options, this.#client), (server, call, rest) =>
       server.invoke(this.#id, name, args, call, rest),
     );
     return reply.value as T;

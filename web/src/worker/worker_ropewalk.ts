@@ -1,12 +1,10 @@
 // The Worker's counterpart of Ropewalk: starts the Worker and loads models in it.
-import { transfer } from "comlink";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { messageOf, show } from "../base/show.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import type { CachedModel } from "../files/cache/models.js";
-import { parseHubNameInPage } from "../files/hub/name.js";
 import type { ModelSource } from "../files/model_files.js";
 import { hasRelaxedSimd } from "../load/engine.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
@@ -18,6 +16,7 @@ import type { Build } from "../load/runtime.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import type { RuntimeState } from "./protocol.js";
 import { RpcClient, type Thread } from "./rpc_client.js";
+import { sourceToSend } from "./source_to_send.js";
 import { WorkerModel } from "./worker_model.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
 
@@ -74,7 +73,7 @@ export class WorkerRopewalk implements AsyncDisposable {
     checkLocal(others);
     const handle = await this.#client.call(
       others,
-      (server, call, rest) => server.model(call, this.#toSend(source, isTransferred), rest),
+      (server, call, rest) => server.model(call, sourceToSend(this.#client, source, isTransferred), rest),
       (unwanted) => new WorkerModel(this.#client, unwanted).dispose(),
     );
     return new WorkerModel(this.#client, handle);
@@ -87,7 +86,9 @@ export class WorkerRopewalk implements AsyncDisposable {
   async modelInfo(source: ModelSource, options?: ModelOptions): Promise<ModelInfo> {
     const { ...given } = checkOptions(options, MODEL_INFO_OPTIONS);
     checkLocal(given);
-    return this.#client.call(given, (server, call, rest) => server.modelInfo(call, this.#toSend(source, false), rest));
+    return this.#client.call(given, (server, call, rest) =>
+      server.modelInfo(call, sourceToSend(this.#client, source, false), rest),
+    );
   }
 
   /** Lists the models that the option `cache` has stored on this device, as `Ropewalk.cachedModels`. */
@@ -101,7 +102,7 @@ export class WorkerRopewalk implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT if `source` isn't a URL.
    */
   deleteCachedModel(source: string | URL): Promise<boolean> {
-    return this.#client.send((server) => server.deleteCachedModel(this.#toSend(source, false) as string));
+    return this.#client.send((server) => server.deleteCachedModel(sourceToSend(this.#client, source, false) as string));
   }
 
   /**
@@ -124,14 +125,6 @@ export class WorkerRopewalk implements AsyncDisposable {
   /** Same as {@link WorkerRopewalk.dispose}. */
   [asyncDisposeSymbol](): Promise<void> {
     return this.dispose();
-  }
-
-  #toSend(source: ModelSource, isTransferred: boolean): ModelSource {
-    if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
-    if (typeof source === "string" && parseHubNameInPage(source) !== undefined) return source;
-    if (typeof source === "string" || source instanceof URL) return this.#client.thread.resolve(String(source));
-    const buffer = source instanceof Uint8Array ? source.buffer : source;
-    return isTransferred && buffer instanceof ArrayBuffer ? transfer(source, [buffer]) : source;
   }
 }
 

@@ -17,18 +17,21 @@ import {
 import { CallQueue } from "../model/session/call_queue.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
+import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { Steering } from "../model/session/layer_changes.js";
 import { type Trace, TRACE_OPTIONS, type TraceOptions } from "../model/session/trace_options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type {
   RetuneSessionOptions,
   SessionAppendOptions,
+  ForkOptions,
   SessionOptions,
   ShiftSessionOptions,
 } from "../model/session/options.js";
 import { sendDraft } from "./draft_handle.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 import type { RpcClient } from "./rpc_client.js";
+import { adaptersToSend } from "./worker_adapter.js";
 
 /**
  * A session of a model in a Worker: like `Session`, but with promises. `length`, `contextLength`, `bytes` and `rope`
@@ -190,6 +193,14 @@ export class WorkerSession implements AsyncDisposable {
   }
 
   /**
+   * Sets the LoRA adapters of an empty session, as `Session.useAdapters`.
+   * @throws {@link RopewalkError} as `Session.useAdapters`.
+   */
+  async useAdapters(adapters: AdapterOptions): Promise<void> {
+    await this.#change("useAdapters", adaptersToSend(adapters, this.#client));
+  }
+
+  /**
    * Continues the text token by token. The Worker computes a token when the loop asks for it. The session stays usable
    * after an abort or after leaving the loop.
    * @throws {@link RopewalkError} as `Session.generate`; rejects with the signal's reason.
@@ -241,7 +252,7 @@ export class WorkerSession implements AsyncDisposable {
    * Creates an independent session with the same contents, in the same Worker.
    * @throws {@link RopewalkError} as `Session.fork`.
    */
-  async fork(options?: SessionOptions): Promise<WorkerSession> {
+  async fork(options?: ForkOptions): Promise<WorkerSession> {
     const { ...given } = checkOptions(options, FORK_OPTIONS);
     const handle = await this.#queue.run("fork", "read", undefined, () =>
       this.#client.send((server) => server.fork(this.#id, given)),

@@ -43,9 +43,9 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const format = await formatFrom(flags);
-  await withTextModel(terminal, source, flags, signal, async (model, drafting) => {
+  await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     requireTemplate(model, "use ropewalk generate");
-    const conversation = new Conversation(model, flags.system);
+    const conversation = new Conversation(model, flags.system, options);
     try {
       warnAboutLength(terminal, conversation.session, model);
       const { maxTokens, whenFull } = flags;

@@ -7,6 +7,7 @@ import {
   type Model,
   type SamplingOptions,
   type Session,
+  type SessionOptions,
 } from "../../index.node.js";
 import { type Speed, speedOf } from "../format.js";
 import type { SavedChat } from "./saved_chat.js";
@@ -37,11 +38,11 @@ export class Conversation {
   /** The system message, which is never removed. */
   readonly #system: readonly ChatMessage[];
 
-  constructor(model: Model, system: string | undefined) {
+  constructor(model: Model, system: string | undefined, options: SessionOptions) {
     this.#model = model;
     this.#system = system === undefined ? [] : [{ role: "system", content: system }];
     this.#messages = [...this.#system];
-    this.session = model.session();
+    this.session = model.session(options);
   }
 
   /** Messages, oldest first. */

@@ -36,6 +36,7 @@ Examples:
   ropewalk generate model.gguf "Once upon a time" --max-tokens 100
   ropewalk generate model.gguf "Name three knots." --chat --temperature 0
   ropewalk generate model.gguf "Is a reef knot safe?" --chat --choice yes --choice no
+  ropewalk generate model.gguf "Name three knots." --chat --lora sailor/ --lora brief.gguf:0.5
   ropewalk generate model.gguf - --context 8192 --rope-type yarn --factor 4 < long.txt
   ropewalk generate model.gguf "The story" --max-tokens 5000 --when-full extend --seed 1
 
@@ -80,8 +81,8 @@ async function run(
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
-  await withTextModel(terminal, source, flags, signal, async (model, drafting) => {
-    const session = model.session();
+  await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
+    const session = model.session(options);
     try {
       warnAboutLength(terminal, session, model);
       const generated = await generate(

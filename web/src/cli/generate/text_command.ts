@@ -1,8 +1,16 @@
 // What the commands that generate text have in common: their options, and opening the model.
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
-import { FULL_POLICIES, type FullPolicy, type GenerateOptions, load, type Model } from "../../index.node.js";
+import {
+  FULL_POLICIES,
+  type FullPolicy,
+  type GenerateOptions,
+  load,
+  type Model,
+  type SessionOptions,
+} from "../../index.node.js";
 import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
@@ -13,7 +21,7 @@ import { addSamplingOptions, type SamplingFlags } from "./sampling.js";
 
 /** Values of the options that {@link addTextOptions} adds, and of those that say how messages become a prompt. */
 export interface TextFlags
-  extends SamplingFlags, FormatFlags, RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+  extends SamplingFlags, FormatFlags, RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
   system?: string;
   context?: number;
   whenFull: FullPolicy;
@@ -31,6 +39,7 @@ export function addTextOptions(command: Command, whenFull: FullPolicy, shift: st
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
     .addOption(quantizeOption())
+    .addOption(loraOption())
     .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
   command
     .option("--draft <model>", "a smaller model with the same vocabulary that guesses tokens: the same text, faster")
@@ -40,13 +49,13 @@ export function addTextOptions(command: Command, whenFull: FullPolicy, shift: st
   addRopeOptions(command);
 }
 
-/** Opens a model that generates text, and that of --draft, calls `use`, and disposes of them. */
+/** Opens a model that generates text, its adapters and the model of --draft, calls `use`, and disposes of them. */
 export async function withTextModel(
   terminal: Terminal,
   source: string,
   flags: TextFlags,
   signal: AbortSignal,
-  use: (model: Model, drafting: DraftOptions) => Promise<void>,
+  use: (model: Model, options: Pick<SessionOptions, "adapters">, drafting: DraftOptions) => Promise<void>,
 ): Promise<void> {
   const { draft: draftSource, draftTokens } = flags;
   if (draftTokens !== undefined && draftSource === undefined)
@@ -54,10 +63,11 @@ export async function withTextModel(
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     requireText(model);
-    if (draftSource === undefined) return use(model, {});
+    const options = await loadAdapters(terminal, model, flags, signal);
+    if (draftSource === undefined) return use(model, options, {});
     const { contextLength } = model.info;
     return withModel(terminal, rw, draftSource, { contextLength, signal }, (draft) =>
-      use(model, { draft, ...(draftTokens !== undefined && { draftTokens }) }),
+      use(model, options, { draft, ...(draftTokens !== undefined && { draftTokens }) }),
     );
   });
 }

@@ -6,6 +6,7 @@ import { load, type Model, type PerplexityOptions, type RopeConfig } from "../..
 import { readTextFile } from "../input_file.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, requireText, withModel } from "../loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
@@ -14,7 +15,7 @@ import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALIN
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags {
   window?: number;
   stride?: number;
   scaling?: NamedScaling[];
@@ -70,7 +71,8 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     )
     .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2))
     .addOption(threadOption())
-    .addOption(quantizeOption());
+    .addOption(quantizeOption())
+    .addOption(loraOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, text: string, flags: Flags) =>
@@ -87,10 +89,16 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
     const tokens = all.subarray(0, flags.tokens ?? all.length);
     if (tokens.length < 2) fail("INVALID_ARGUMENT", path, `must have at least 2 tokens (got ${tokens.length})`);
     const windows = windowOptions(model, flags);
+    const adapters = await loadAdapters(terminal, model, flags, signal);
     const measured: Measured[] = [];
     for (const scaling of flags.scaling ?? [parseScaling("own")]) {
       const measureScaling = (update: ProgressBar["update"]): Promise<Measured> =>
-        measure(model, tokens, scaling, { ...windows, signal, onProgress: ({ done, total }) => update(done, total) });
+        measure(model, tokens, scaling, {
+          ...windows,
+          ...adapters,
+          signal,
+          onProgress: ({ done, total }) => update(done, total),
+        });
       measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
     }
     const results =

@@ -78,6 +78,43 @@ export function chooseModel(name: HubName, files: readonly HubFile[], memory: nu
   return { ...smallest!, reason: `the smallest of ${candidates.length}, none of which fits well` };
 }
 
+/** Chooses the adapter (LoRA) of a repository. @throws INVALID_ARGUMENT, UNSUPPORTED_MODEL @internal */
+export function chooseAdapter(
+  { repository, file, quantization, revision }: HubName,
+  files: readonly HubFile[],
+): Choice {
+  const isAdapter = ({ path }: HubFile): boolean => /(^|\/)adapter_model\.safetensors$|\.gguf$/i.test(path);
+  const found = files.filter(isAdapter).sort((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
+  const paths = found.map(({ path }) => path);
+  if (quantization !== undefined)
+    fail(
+      "INVALID_ARGUMENT",
+      "source",
+      `an adapter has no quantization (got ${quantization}); ${repository} has ${shown(paths)}`,
+    );
+  if (file !== undefined) {
+    const named = files.find(({ path }) => path === file);
+    if (named !== undefined) return { label: "", path: file, size: named.size, reason: "named by its path" };
+    return fail(
+      "INVALID_ARGUMENT",
+      "source",
+      `${repository} has no file ${file} at ${revision}; it has ${shown(paths)}`,
+    );
+  }
+  const peft = found.find(({ path }) => path === "adapter_model.safetensors");
+  const [first] = found;
+  if (first === undefined)
+    return fail(
+      "UNSUPPORTED_MODEL",
+      fieldOf(repository, "files"),
+      "has no adapter: neither adapter_model.safetensors nor a GGUF file",
+    );
+  if (peft === undefined && found.length > 1)
+    return fail("INVALID_ARGUMENT", "source", `${repository} has several adapters; name one of ${shown(paths)}`);
+  const { path, size } = peft ?? first;
+  return { label: "", path, size, reason: "the adapter in the repository" };
+}
+
 /** The models among the files. A model in parts counts once. */
 function candidatesOf(files: readonly HubFile[]): Candidate[] {
   const ggufs = files.filter(
@@ -130,7 +167,7 @@ function refuse(repository: string, files: readonly HubFile[]): never {
     unsupportedModel(
       repository,
       "files",
-      "is an adapter (LoRA) and no whole model; merge it into its base model, and open the result",
+      "is an adapter (LoRA) and no whole model; load its base model, and then this with model.loadAdapter()",
     );
   const has = others.length === 0 ? "" : `, only ${shown(others.slice(0, 5))}`;
   fail(

@@ -7,7 +7,7 @@ import type { OpenUrl } from "../http/urls.js";
 import { RopewalkError } from "../../base/errors.js";
 import type { FilePlatform } from "../platform.js";
 import { bearer } from "./access.js";
-import { chooseModel } from "./choose.js";
+import { chooseAdapter, chooseModel } from "./choose.js";
 import type { HubDisk } from "./disk.js";
 import { explainRefusal } from "./explain.js";
 import type { HubName } from "./name.js";
@@ -21,6 +21,7 @@ export interface HubAccess {
   readonly http: HttpOptions;
   readonly cache?: CacheKind;
   readonly warn: (message: string) => void;
+  readonly wanted: "model" | "adapter";
 }
 
 /** The part of wasm memory (4 GB) for weights: the rest is for caches and what a call needs. */
@@ -50,7 +51,11 @@ export async function openHub(
     store && withCache(open.latest, store, listingUrl(hub, name.repository, name.revision).href, access.warn);
   const repository = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
   const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
-  const { path, size, reason } = chooseModel(name, repository.files, memory);
+  const { path, size, reason } = (access.wanted === "adapter" ? chooseAdapter : chooseModel)(
+    name,
+    repository.files,
+    memory,
+  );
   const choice: HubChoice = {
     repository: name.repository,
     commit: repository.commit,

@@ -1,6 +1,7 @@
 // Embeddings of texts and scores of pairs, in batches.
 import { fail } from "../../base/errors.js";
 import { count } from "../../base/checks.js";
+import type { AdaptersInUse } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import type { Pooling } from "./embedding_plan.js";
 import type { EmbedOptions } from "./options.js";
@@ -18,6 +19,7 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   readonly usesDense: boolean;
   /** Elements of a vector. */
   readonly size: number;
+  readonly adapters: AdaptersInUse;
   /** Maximum tokens of a text. */
   readonly maxLength: number;
   /** What would let longer texts in, for errors; undefined if nothing does. */
@@ -58,6 +60,7 @@ export async function runTexts(
       run.pooling,
       run.usesDense,
       size,
+      run.adapters,
     );
     if (!all.every(Number.isFinite))
       fail("INVALID_FILE", "tensors", "produce vectors that are not finite: the weights are damaged or too large");

@@ -3,6 +3,7 @@ import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../bas
 import { fail } from "../../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import { show } from "../../base/show.js";
+import type { AdapterOptions } from "../adapters/in_use.js";
 import { type Pooling, POOLINGS } from "./embedding_plan.js";
 
 /** Progress of {@link Model.embed} and {@link Model.rank}, in texts. */
@@ -32,6 +33,8 @@ export interface EmbedOptions {
    * as `[SEP]`. Default: false.
    */
   truncate?: boolean;
+  /** LoRA adapters that the texts are read with. Default: none. */
+  adapters?: AdapterOptions;
   /** Aborts between two batches. */
   signal?: AbortSignal;
   /** Called after each batch of texts. */
@@ -39,7 +42,7 @@ export interface EmbedOptions {
 }
 
 /** Options of {@link Model.rank}. */
-export type RankOptions = Pick<EmbedOptions, "truncate" | "signal" | "onProgress">;
+export type RankOptions = Pick<EmbedOptions, "truncate" | "adapters" | "signal" | "onProgress">;
 
 /** @internal */
 export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>("embed()", {
@@ -48,12 +51,14 @@ export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>("embed()", {
   dimensions: true,
   prompt: true,
   truncate: true,
+  adapters: true,
   signal: true,
   onProgress: true,
 });
 /** @internal */
 export const RANK_OPTIONS: OptionNames = optionNames<RankOptions>("rank()", {
   truncate: true,
+  adapters: true,
   signal: true,
   onProgress: true,
 });
@@ -77,9 +82,10 @@ export function readRankOptions(options: RankOptions | undefined): RankOptions {
   return readRunOptions(checkOptions(options, RANK_OPTIONS));
 }
 
-function readRunOptions({ truncate, signal, onProgress }: RankOptions): RankOptions {
+function readRunOptions({ truncate, adapters, signal, onProgress }: RankOptions): RankOptions {
   return withoutUndefined({
     truncate: flag(truncate, "truncate"),
+    adapters, // readAdapters()
     signal: optionalSignal(signal),
     onProgress: optionalFunction(onProgress, "onProgress"),
   });

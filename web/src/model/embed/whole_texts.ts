@@ -5,6 +5,7 @@ import { readLayers } from "../../cache/options.js";
 import { fail } from "../../base/errors.js";
 import { Owned } from "../../memory/owned.js";
 import { cacheOptions } from "../cache_layers.js";
+import type { AdaptersInUse } from "../adapters/in_use.js";
 import type { ModelCore } from "../model_core.js";
 import { type Pooling, POOLINGS } from "./embedding_plan.js";
 
@@ -55,7 +56,13 @@ export class WholeTextsCore {
    * Runs texts through the layers, and returns a vector of `size` elements for each, one after the other.
    * @param usesDense - whether the layers after pooling are used
    */
-  vectors(texts: readonly TextTokens[], pooling: Pooling, usesDense: boolean, size: number): Float32Array {
+  vectors(
+    texts: readonly TextTokens[],
+    pooling: Pooling,
+    usesDense: boolean,
+    size: number,
+    adapters: AdaptersInUse,
+  ): Float32Array {
     const { heap, address } = this.#core;
     const { module } = heap;
     const total = texts.reduce((sum, { tokens }) => sum + tokens.length, 0);
@@ -73,7 +80,7 @@ export class WholeTextsCore {
       const tokens = lengths + 4 * texts.length;
       const own = this.#owned.address;
       heap.check(module.texts_begin(own, lengths, texts.length, hasTypes ? tokens + 4 * total : 0), undefined, "texts");
-      heap.check(this.#core.readTexts(own, tokens), undefined, "texts");
+      heap.check(this.#core.readTexts(own, tokens, adapters), undefined, "texts");
       return heap.borrow(4 * texts.length * size, (out) => {
         heap.check(module.model_write_vectors(address, own, POOLINGS.indexOf(pooling), usesDense, out));
         return heap.floats(out, texts.length * size).slice();

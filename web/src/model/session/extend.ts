@@ -3,7 +3,8 @@ import type { RopeOverrides } from "../../config/overrides.js";
 import type { RopeConfig } from "../../config/types.js";
 import { fail } from "../../base/errors.js";
 import { overrideRopeConfig } from "../../config/rope_config.js";
-import { checkContext, type SessionText } from "./text.js";
+import { checkContext } from "./options.js";
+import type { SessionText } from "./text.js";
 
 /** As Session.extend(). @internal */
 export function extendText(text: SessionText, given?: number): void {

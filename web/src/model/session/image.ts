@@ -11,7 +11,7 @@ import type { TextMemory } from "../text_memory.js";
 
 /** The saved state of a session besides its keys and values. @internal */
 export interface SavedSession {
-  /** Fingerprint of the model: see fingerprintOf(). */
+  /** Fingerprint of the model: see fingerprintOf(). Then those of adapters, after a `+` each. */
   readonly model: string;
   readonly tokens: readonly number[];
   /** One for each group of layers that share a RoPE. */
@@ -69,6 +69,8 @@ export function readSession(
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
   if (saved === undefined) return reject(DAMAGED);
+  if (saved.model.split("+")[0] === fingerprint.split("+")[0] && saved.model !== fingerprint)
+    reject("were saved with other adapters; restore them in a session with the same adapters and scales");
   if (saved.model !== fingerprint)
     reject("were saved with another model; load the model file that they were saved with");
   if (saved.ropes.length !== ropeGroups)

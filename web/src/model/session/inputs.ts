@@ -2,6 +2,7 @@
 import { count } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
+import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
 import { readSession } from "./image.js";
 import type { SessionText } from "./text.js";
 
@@ -18,10 +19,22 @@ export function tokensToRead(text: SessionText, tokenizer: Tokenizer, given: str
   return tokens;
 }
 
+/** As Session.useAdapters(). @internal */
+export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
+  text.checkAlive();
+  if (text.length > 0)
+    fail(
+      "INVALID_ARGUMENT",
+      "adapters",
+      `can't change after ${count(text.length, "token")}, whose keys and values were made with the ones before; call rewind(0) first, or make a new session`,
+    );
+  text.memory.adapters = adapters;
+}
+
 /** As Session.restore(). @internal */
 export function restoreText(text: SessionText, bytes: Uint8Array): void {
   const { images, ...saved } = readSession(bytes, {
-    fingerprint: text.core.fingerprint,
+    fingerprint: withAdapters(text.core.fingerprint, text.adapters),
     vocabularySize: text.core.vocabularySize,
     ropeGroups: text.ropeGroups,
   });

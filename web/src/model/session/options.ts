@@ -2,13 +2,14 @@
 import { wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { OutputFormat } from "../../grammar/format.js";
+import type { AdapterOptions, AdaptersInUse } from "../adapters/in_use.js";
 import type { AttentionKind } from "../model_plan.js";
 import { defaultCheckpoints } from "../checkpoints.js";
 import type { DraftModel } from "./draft.js";
 import { SAMPLING, type SamplingOptions } from "./sampling_options.js";
 
-/** Options of a session. */
-export interface SessionOptions {
+/** Options of `session.fork()`. */
+export interface ForkOptions {
   /**
    * Maximum number of tokens, 1 to 2^24. Default: the model's `contextLength`. `session.retune()` and `whenFull:
    * "extend"` can change it.
@@ -26,6 +27,12 @@ export interface SessionOptions {
   };
 }
 
+/** Options of a session. */
+export interface SessionOptions extends ForkOptions {
+  /** LoRA adapters that it reads and generates with. Default: none. */
+  adapters?: AdapterOptions;
+}
+
 /** Options of `session.extend()`. */
 export interface ExtendOptions {
   /** New maximum number of tokens. Default: the double. */
@@ -36,6 +43,8 @@ export interface ExtendOptions {
 export interface ModelGenerateOptions extends GenerateOptions {
   /** Maximum number of tokens, as in {@link SessionOptions.contextLength}. */
   contextLength?: number;
+  /** LoRA adapters, as in {@link SessionOptions.adapters}. */
+  adapters?: AdapterOptions;
 }
 
 /** Options of `model.generateMany()`. */
@@ -48,6 +57,19 @@ export interface GenerateManyOptions extends ModelGenerateOptions {
 export interface CheckpointSettings {
   readonly spacing: number;
   readonly count: number;
+}
+
+/** The longest context of a session, in tokens. */
+const LONGEST_CONTEXT = 2 ** 24;
+
+/** Throws INVALID_ARGUMENT for an invalid context length. @internal */
+export function checkContext(length: unknown, least = 1): number {
+  return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
+}
+
+/** @internal */
+export interface TextSettings extends CheckpointSettings {
+  readonly adapters: AdaptersInUse;
 }
 
 const CHECKPOINT_OPTIONS = optionNames<NonNullable<SessionOptions["checkpoints"]>>("session()", {
@@ -172,9 +194,10 @@ const GENERATE = {
 export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", {
   contextLength: true,
   checkpoints: true,
+  adapters: true,
 });
 /** @internal */
-export const FORK_OPTIONS: OptionNames = optionNames<SessionOptions>("fork()", {
+export const FORK_OPTIONS: OptionNames = optionNames<ForkOptions>("fork()", {
   contextLength: true,
   checkpoints: true,
 });
@@ -191,11 +214,13 @@ export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("gener
 export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
   ...GENERATE,
   contextLength: true,
+  adapters: true,
 });
 /** @internal */
 export const GENERATE_MANY_OPTIONS: OptionNames = optionNames<GenerateManyOptions>("generateMany()", {
   ...GENERATE,
   contextLength: true,
+  adapters: true,
   batchSize: true,
 });
 /** @internal */

@@ -6,49 +6,38 @@ import { checkOptions } from "../../base/options.js";
 import type { RopeOverrides } from "../../config/overrides.js";
 import { inOption, overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
-import type { Formats } from "../../grammar/formats.js";
-import type { Tokenizer } from "../../text/tokenizer.js";
 import { CallQueue } from "./call_queue.js";
 import { extendText } from "./extend.js";
 import { generate, type Piece, readGenerateOptions } from "./generate.js";
 import { tokenIds } from "../../base/lists.js";
-import type { CacheSettings, ModelCore } from "../model_core.js";
+import type { Adapter } from "../adapters/adapter.js";
+import { type AdapterOptions, type AdaptersInUse, readAdapters, type ScaledAdapter } from "../adapters/in_use.js";
 import {
   APPEND_OPTIONS,
+  checkContext,
   type CheckpointSettings,
   type ExtendOptions,
   EXTEND_OPTIONS,
   FORK_OPTIONS,
+  type ForkOptions,
   type GenerateOptions,
   readCheckpoints,
   RETUNE_OPTIONS,
   type RetuneSessionOptions,
   type SessionAppendOptions,
-  type SessionOptions,
   SHIFT_OPTIONS,
   type ShiftSessionOptions,
 } from "./options.js";
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
-import type { SamplingOptions } from "./sampling_options.js";
-import { restoreText, tokensToRead } from "./inputs.js";
-import { checkContext, SessionText } from "./text.js";
+import type { SessionModel } from "./session_model.js";
+import { restoreText, setAdapters, tokensToRead } from "./inputs.js";
+import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
 import type { Trace, TraceOptions } from "./trace_options.js";
 import { readTraceOptions } from "./trace_settings.js";
 import { checkWatchable } from "../layer_walk.js";
 
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
-
-/** The model of a session. @internal */
-export interface SessionModel {
-  readonly core: ModelCore;
-  readonly tokenizer: Tokenizer;
-  readonly cacheSettings: CacheSettings;
-  /** Sampling defaults from the model's files. */
-  readonly sampling: SamplingOptions;
-  /** The texts that the option `format` allows. */
-  readonly formats: Formats;
-}
 
 /**
  * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
@@ -66,8 +55,8 @@ export class Session implements Disposable {
   readonly #checkpoints: CheckpointSettings;
 
   /** @internal */
-  constructor(model: SessionModel, contextLength: number, checkpoints: CheckpointSettings) {
-    const text = new SessionText(model.core, model.cacheSettings, contextLength, checkpoints);
+  constructor(model: SessionModel, contextLength: number, checkpoints: CheckpointSettings, adapters: AdaptersInUse) {
+    const text = new SessionText(model.core, model.cacheSettings, contextLength, { ...checkpoints, adapters });
     this.#text = text;
     this.#queue = new CallQueue(() => text.checkAlive());
     this.#model = model;
@@ -102,6 +91,21 @@ export class Session implements Disposable {
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
     return this.#text.rope;
+  }
+
+  /** The LoRA adapters that it reads and generates with, and their scales. */
+  get adapters(): readonly Readonly<Required<ScaledAdapter<Adapter>>>[] {
+    return this.#text.adapters.list;
+  }
+
+  /**
+   * Sets the LoRA adapters of an empty session: a new one, or one after `rewind(0)`. Keys and values of tokens that were
+   * read with other adapters would be wrong for these. [] for none.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (also: the session has tokens), UNKNOWN_KEY, DISPOSED.
+   */
+  useAdapters(adapters: AdapterOptions): void {
+    const read = readAdapters(adapters, this.#model.core);
+    this.#queue.now("useAdapters", "change", () => setAdapters(this.#text, read));
   }
 
   /**
@@ -311,20 +315,20 @@ export class Session implements Disposable {
   }
 
   /**
-   * Creates an independent session with the same tokens, keys, values, states and RoPE. They share the checkpoints of
+   * Creates an independent session with the same tokens, keys, values, states, RoPE and adapters. They share the checkpoints of
    * recurrent layers.
    * @param options - default: those of this session
    * @throws {@link RopewalkError} INVALID_ARGUMENT (also a context length below the number of tokens), UNKNOWN_KEY,
    * OUT_OF_MEMORY, DISPOSED.
    */
-  fork(options?: SessionOptions): Session {
+  fork(options?: ForkOptions): Session {
     const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
     const { core, contextLength: own } = this.#text;
     const contextLength = checkContext(given ?? own, Math.max(1, this.length));
     const checkpoints =
       givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
     const bytes = this.#queue.now("fork", "read", () => this.#text.save());
-    const copy = new Session(this.#model, contextLength, checkpoints);
+    const copy = new Session(this.#model, contextLength, checkpoints, this.#text.adapters);
     try {
       copy.restore(bytes);
       copy.#text.shareCheckpoints(this.#text);
@@ -338,8 +342,8 @@ export class Session implements Disposable {
 
   /**
    * Returns bytes that {@link Session.restore} reads, also in another page or process with the same model file. They
-   * contain tokens, keys, values, the states of recurrent layers, RoPE and a fingerprint of the model, with a version and
-   * a checksum. They don't contain the context length or checkpoints.
+   * contain tokens, keys, values, the states of recurrent layers, RoPE and fingerprints of the model and its adapters, with a
+   * version and a checksum. They don't contain the context length or checkpoints.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   save(): Uint8Array {
@@ -349,7 +353,7 @@ export class Session implements Disposable {
   /**
    * Replaces the tokens, keys, values and RoPE of this session by saved ones. Its context length stays. On failure the
    * session is unchanged.
-   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model), CACHE_FULL (more tokens than the
+   * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model or other adapters), CACHE_FULL (more tokens than the
    * context length), INVALID_ARGUMENT (not bytes, or a call runs), OUT_OF_MEMORY, DISPOSED.
    */
   restore(bytes: Uint8Array): void {

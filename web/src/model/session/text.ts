@@ -6,6 +6,7 @@ import { save as saveCache } from "../../cache/image.js";
 import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import { Owned } from "../../memory/owned.js";
+import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
@@ -13,14 +14,11 @@ import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
 import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.js";
-import type { CheckpointSettings, SessionAppendOptions } from "./options.js";
+import type { CheckpointSettings, SessionAppendOptions, TextSettings } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
 import type { BatchedText } from "../token_batches.js";
 import { freeLogits, TokensAhead } from "./tokens_ahead.js";
-
-/** The longest context of a session, in tokens. */
-const LONGEST_CONTEXT = 2 ** 24;
 
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
 export class SessionText implements BatchedText {
@@ -48,12 +46,12 @@ export class SessionText implements BatchedText {
   /** Of a trace that runs. */
   recorder: Recorder | undefined;
 
-  constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, checkpoints: CheckpointSettings) {
+  constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, settings: TextSettings) {
     this.core = core;
     this.#cacheSettings = cacheSettings;
-    this.#checkpoints = checkpoints;
+    this.#checkpoints = settings;
     this.contextLength = contextLength;
-    this.#held = core.newMemory(cacheSettings, { checkpoints: checkpoints.count });
+    this.#held = core.newMemory(cacheSettings, { checkpoints: settings.count, adapters: settings.adapters });
     this.changes = new LayerChanges(core, () => this.checkAlive());
     this.#ropes = this.#cache.groups.map(({ config }) => config);
     try {
@@ -165,6 +163,11 @@ export class SessionText implements BatchedText {
     return cachedRows(this.core.plan, this.#cache, layer, part);
   }
 
+  /** What the text is read with. */
+  get adapters(): AdaptersInUse {
+    return this.#held.adapters;
+  }
+
   /** Lets `change` set what is done between the layers, from the next token on. */
   changeLayers(change: (changes: LayerChanges) => void): void {
     checkWatchable(this.core.plan);
@@ -213,13 +216,12 @@ export class SessionText implements BatchedText {
    */
   readAhead(token: number, guesses: readonly number[]): void {
     this.checkAlive();
-    const { core } = this;
     const tokens = Int32Array.of(token, ...guesses);
     if (this.length === 0 || this.#changesFactors(this.length + tokens.length)) return;
     const memory = this.memory;
     try {
-      core.forward(memory, tokens, this.#watchers, this.length);
-      this.#ahead = new TokensAhead(core, tokens);
+      this.core.forward(memory, tokens, this.#watchers, this.length);
+      this.#ahead = new TokensAhead(this.core, tokens);
     } catch (error) {
       memory.rewind(this.length);
       throw error;
@@ -296,12 +298,17 @@ export class SessionText implements BatchedText {
   save(): Uint8Array {
     const cache = saveCache(this.#cache, 0);
     const states = this.memory.saveStates();
-    return writeSession({ model: this.core.fingerprint, tokens: this.#tokens, ropes: this.#ropes }, cache, states);
+    return writeSession(
+      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.#ropes },
+      cache,
+      states,
+    );
   }
 
   /** Builds a new memory, and only then replaces the old one. */
   restore({ tokens, ropes }: SavedSession, images: SavedImages): void {
-    const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count });
+    const { adapters } = this;
+    const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count, adapters });
     try {
       const setRopes = (): void =>
         ropes.forEach((rope, group) => this.#setRope(memory.cache, group, rope, tokens.length));
@@ -386,9 +393,4 @@ export class SessionText implements BatchedText {
     this.#changed();
     if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
   }
-}
-
-/** Throws INVALID_ARGUMENT for an invalid context length. @internal */
-export function checkContext(length: unknown, least = 1): number {
-  return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
 }

@@ -199,7 +199,7 @@ class ModelMapper extends WeightMapper {
       if (!Number.isFinite(value)) reader.refuse("INVALID_FILE", key, "must have a finite number for each layer");
       const place = { layer, slot, expert: 0, isVector: true, rows: 1, columns: 1, added: 0 };
       const stored = { format: "f32", bytes: 4 } as const;
-      this.mappings.push({ ...place, ...stored, loaded: stored, slices: [], values: [value as number] });
+      this.mappings.push({ ...place, ...stored, loaded: stored, slices: [], parts: [], values: [value as number] });
     }
   }
 

@@ -54,6 +54,15 @@ export const MODEL_VECTORS = [
   "dense_norm_bias",
 ] as const;
 
+/** The names of a model's tensors in the format of its files, or in GGUF. @internal */
+export function namesOf(
+  { architecture, reader }: Pick<ModelPlan, "architecture" | "reader">,
+  isGguf = reader.isGguf,
+): TensorNames {
+  const { names, ggufNames, ggufFinalNorm: final_norm = GGUF_NAMES.final_norm } = architecture;
+  return isGguf ? { ...GGUF_NAMES, final_norm, layers: { ...GGUF_NAMES.layers, ...ggufNames } } : names;
+}
+
 /** The weights of a model that have been found so far. @internal */
 export class WeightMapper {
   readonly mappings: WeightMapping[] = [];
@@ -67,9 +76,7 @@ export class WeightMapper {
   constructor(files: ModelFiles, plan: ModelPlan) {
     this.files = files;
     this.plan = plan;
-    const { names, ggufNames, ggufFinalNorm: final_norm = GGUF_NAMES.final_norm } = plan.architecture;
-    const gguf = { ...GGUF_NAMES, final_norm, layers: { ...GGUF_NAMES.layers, ...ggufNames } };
-    this.names = plan.reader.isGguf ? gguf : names;
+    this.names = namesOf(plan);
     this.text = textModelNames(files, `${this.names.embedding}.weight`, this.names);
   }
 

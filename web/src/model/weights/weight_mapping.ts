@@ -55,6 +55,8 @@ export interface WeightMapping extends WeightPlace {
   readonly loaded: { readonly format: WeightFormatName; readonly bytes: number };
   /** In the order of their targets; empty for values that are not in a tensor. */
   readonly slices: readonly TensorSlice[];
+  /** The rows that the slices contain, in the same order. */
+  readonly parts: readonly TensorRows[];
   /** The elements of a vector that the metadata of a file has, in f32. */
   readonly values?: readonly number[];
 }
@@ -133,7 +135,7 @@ export function assembleWeight(place: WeightPlace, parts: readonly TensorRows[],
       sample,
       `has ${to} bytes in ${format}, but ${place.rows} × ${place.columns} by the config take ${bytes ?? "other ones"}`,
     );
-  return { ...place, format, bytes, loaded: { format, bytes }, slices };
+  return { ...place, format, bytes, loaded: { format, bytes }, slices, parts };
 }
 
 /** The units of a part that the weight has; undefined if it has all of them in their order. */

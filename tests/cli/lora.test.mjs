@@ -1,0 +1,76 @@
+// The option --lora of the commands that read or generate text.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load } from "ropewalk";
+import { ropewalk, withFolder } from "./program.mjs";
+
+const golden = (path) => fileURLToPath(new URL(`../golden/${path}`, import.meta.url));
+const llama = golden("tiny_models/llama");
+const [all, attention] = [golden("adapters/llama_all"), golden("adapters/llama_attention/adapter.gguf")];
+const PROMPT = "the cat";
+
+/** The same with the package. */
+async function generated(adapters) {
+  const rw = await load();
+  const model = await rw.model(llama);
+  try {
+    const used = await Promise.all(
+      adapters.map(async ([source, scale]) => ({ adapter: await model.loadAdapter(source), scale })),
+    );
+    const tokens = [];
+    for await (const { token } of model.generate(PROMPT, { maxTokens: 12, temperature: 0, adapters: used }))
+      tokens.push(token);
+    const { perplexity } = await model.perplexity(PROMPT.repeat(4), { adapters: used, window: 128, stride: 64 });
+    return { tokens, perplexity };
+  } finally {
+    model.dispose();
+  }
+}
+
+test("generate and perplexity with two adapters, one of them scaled", async () => {
+  const wanted = await generated([
+    [all, 1],
+    [attention, -1.5],
+  ]);
+  const flags = ["--lora", all, "--lora", `${attention}:-1.5`, "--json"];
+  const words = ["generate", llama, PROMPT, "--temperature", "0", "--max-tokens", "12"];
+  const { stdout, status } = await ropewalk([...words, ...flags]);
+  assert.equal(status, 0);
+  assert.deepEqual(JSON.parse(stdout).tokens, wanted.tokens);
+  const { stdout: plain } = await ropewalk([...words, "--json"]);
+  assert.notDeepEqual(JSON.parse(plain).tokens, wanted.tokens);
+  await withFolder(async (folder) => {
+    const path = join(folder, "text.txt");
+    await writeFile(path, PROMPT.repeat(4));
+    const measured = await ropewalk(["perplexity", llama, path, ...flags]);
+    assert.equal(measured.status, 0);
+    assert.equal(JSON.parse(measured.stdout).results[0].perplexity, wanted.perplexity);
+  });
+});
+
+test("chat with an adapter", () =>
+  withFolder(async (folder) => {
+    const template = join(folder, "chat.jinja");
+    await writeFile(template, "{% for message in messages %}{{ message.content }}{% endfor %}");
+    const chat = async (...flags) => {
+      const words = ["chat", llama, "--chat-template", template, "--temperature", "0", "-n", "8", "--json"];
+      const { stdout, status } = await ropewalk([...words, ...flags], { input: `${PROMPT}\n` });
+      assert.equal(status, 0);
+      return JSON.parse(stdout).answers[0].text;
+    };
+    assert.notEqual(await chat("--lora", `${all}:2`), await chat());
+    assert.equal(await chat("--lora", `${all}:0`), await chat());
+  }));
+
+test("an adapter of another model, and a path that doesn't exist", async () => {
+  const words = ["generate", golden("tiny_models/gemma"), PROMPT];
+  const other = await ropewalk([...words, "--lora", all]);
+  assert.equal(other.status, 1);
+  assert.match(other.stderr, /the adapter is of another base model, tiny\/llama/);
+  const missing = await ropewalk([...words, "--lora", "./nothing/"]);
+  assert.equal(missing.status, 1);
+  assert.match(missing.stderr, /no such file/);
+});

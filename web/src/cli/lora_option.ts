@@ -1,0 +1,51 @@
+// The option --lora, of commands that read or generate text.
+import { Option } from "commander";
+import type { AdapterOptions, Model } from "../index.node.js";
+import { choiceLine } from "./loaded_model.js";
+import { hubOptions } from "./hub_options.js";
+import { repeatable } from "./options.js";
+import { type Terminal, withProgress } from "./terminal.js";
+
+/** An adapter as it was named. */
+interface NamedAdapter {
+  source: string;
+  scale: number;
+}
+
+/** Flags of {@link loraOption}. */
+export interface LoraFlags {
+  lora?: NamedAdapter[];
+}
+
+/** Returns the option. */
+export function loraOption(): Option {
+  return new Option(
+    "--lora <adapter[:scale]>",
+    "LoRA adapter to use: a folder that PEFT saved, a GGUF file, a URL of either, or a name on the Hub; repeatable",
+  ).argParser(repeatable(parseAdapter));
+}
+
+/** A number after the last colon is the scale. */
+function parseAdapter(text: string): NamedAdapter {
+  const [, source, scale] = /^(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i.exec(text) ?? [];
+  return source === undefined ? { source: text, scale: 1 } : { source, scale: Number(scale) };
+}
+
+/** Loads the adapters, in the order in which they were named. */
+export async function loadAdapters(
+  terminal: Terminal,
+  model: Model,
+  { lora = [] }: LoraFlags,
+  signal: AbortSignal,
+): Promise<{ adapters?: AdapterOptions }> {
+  const adapters = [];
+  for (const { source, scale } of lora) {
+    const options = { signal, ...(await hubOptions()), onWarning: (text: string) => terminal.note(`warning: ${text}`) };
+    const adapter = await withProgress(terminal, `Loading ${source}`, (update) =>
+      model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) }),
+    );
+    if (adapter.info.hub !== undefined) terminal.note(choiceLine(adapter.info.hub));
+    adapters.push({ adapter, scale });
+  }
+  return lora.length === 0 ? {} : { adapters };
+}

@@ -1,0 +1,132 @@
+// Adapters as PEFT saves them: adapter_config.json, and tensors named after the modules of the model in transformers.
+import { isDict } from "../../base/dict.js";
+import { show } from "../../base/show.js";
+import type { AdapterFiles } from "../../files/adapter_files.js";
+import { invalidFile } from "../../files/errors.js";
+import { addPart, type LowRank, pairUp, type Parts, unsupported } from "./low_rank.js";
+
+const CONFIG = "adapter_config.json";
+
+/** Keys of the config that don't change what the saved tensors mean: notes, training, and which modules have tensors. */
+const WITHOUT_EFFECT = new Set([
+  ...["task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode"],
+  ...["target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "lora_dropout", "runtime_config"],
+  ...["megatron_config", "megatron_core", "eva_config", "qalora_group_size", "ensure_weight_tying"],
+  "fan_in_fan_out", // how the base weight is stored: A and B are not transposed with it
+]);
+
+/** Keys that are read below. */
+const READ = new Set([
+  ...["peft_type", "r", "lora_alpha", "rank_pattern", "alpha_pattern", "use_rslora", "lora_bias", "init_lora_weights"],
+]);
+
+/** Other ways to change a model, by the keys that ask for them, and what to do. */
+const REFUSED: Readonly<Record<string, string>> = {
+  use_dora: "DoRA scales the rows of the whole weight; merge the adapter into the model with merge_and_unload()",
+  bias: 'the adapter changes the biases of the model; train it with bias="none", or merge it with merge_and_unload()',
+  modules_to_save: "the adapter replaces whole modules; merge it into the model with merge_and_unload()",
+};
+
+/** Initial values that are taken out of the base weights, which aren't those of the model's file then. */
+const CHANGES_BASE = /^(pissa|olora|corda|loftq|lora_ga)/;
+
+/** Which tensors make up a weight's terms. */
+const TENSOR = /^(?:base_model\.model\.)?(.+)\.(lora_A\.weight|lora_B\.weight|lora_B\.bias|base_layer\.weight)$/;
+const PARTS = {
+  "lora_A.weight": "a",
+  "lora_B.weight": "b",
+  "lora_B.bias": "bias",
+  "base_layer.weight": "base",
+} as const;
+
+/**
+ * @throws {@link RopewalkError} INVALID_FILE, UNSUPPORTED_MODEL
+ * @internal
+ */
+export function readPeft(files: AdapterFiles): LowRank[] {
+  const { config } = files;
+  checkConfig(config);
+  const ranks = patterns(config, "rank_pattern");
+  const alphas = patterns(config, "alpha_pattern");
+  const [r, alpha] = [numberOf(config, "r", 8), numberOf(config, "lora_alpha", 8)];
+  const isStabilized = config["use_rslora"] === true;
+  const parts: Parts = new Map();
+  for (const tensor of files.tensors.values()) {
+    const [, module, part] = TENSOR.exec(tensor.name) ?? [];
+    if (module === undefined) return refuseTensor(files, tensor.name);
+    addPart(parts, `${module}.weight`, PARTS[part as keyof typeof PARTS], tensor);
+  }
+  return pairUp(files, parts, { a: "lora_A.weight", b: "lora_B.weight" }, (target, rank, tensor) => {
+    const module = target.slice(0, -".weight".length);
+    const expected = valueFor(ranks, module) ?? r;
+    if (rank !== expected)
+      invalidFile(files.name, tensor, `has rank ${rank}, but ${CONFIG} says ${expected}; get both files again`);
+    return (valueFor(alphas, module) ?? alpha) / (isStabilized ? Math.sqrt(rank) : rank);
+  });
+}
+
+function checkConfig(config: AdapterFiles["config"]): void {
+  const type = config["peft_type"];
+  if (type !== "LORA")
+    unsupported(CONFIG, "peft_type", `must be "LORA", the only kind of adapter that is supported (got ${show(type)})`);
+  for (const [key, value] of Object.entries(config)) {
+    if (READ.has(key) || WITHOUT_EFFECT.has(key) || isOff(value) || (key === "bias" && value === "none")) continue;
+    unsupported(CONFIG, key, `${show(value)} isn't supported: ${REFUSED[key] ?? "it changes how the adapter works"}`);
+  }
+  const initial = config["init_lora_weights"];
+  if (typeof initial === "string" && CHANGES_BASE.test(initial))
+    unsupported(
+      CONFIG,
+      "init_lora_weights",
+      `${show(initial)} also changes the base model; save the adapter as LoRA with path_initial_model_for_weight_conversion`,
+    );
+}
+
+/** Whether a value of a key means that its feature isn't used. */
+function isOff(value: unknown): boolean {
+  if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return true;
+  return isDict(value) && Object.keys(value).length === 0;
+}
+
+function refuseTensor(files: AdapterFiles, name: string): never {
+  const what = /lora_embedding_[AB]$/.test(name)
+    ? "changes the embedding, which isn't supported; train the adapter without it, or merge it with merge_and_unload()"
+    : /lora_magnitude_vector/.test(name)
+      ? (REFUSED["use_dora"] ?? "")
+      : "isn't a part of a LoRA adapter (lora_A.weight, lora_B.weight or lora_B.bias)";
+  return unsupported(files.name, name, what);
+}
+
+function numberOf(config: AdapterFiles["config"], key: string, missing: number): number {
+  const value = config[key] ?? missing;
+  if (typeof value !== "number" || !Number.isFinite(value))
+    return invalidFile(CONFIG, key, `must be a finite number (got ${show(value)})`);
+  return value;
+}
+
+/** Values for the modules whose names end in a match of a regular expression. */
+type Patterns = readonly (readonly [RegExp, number])[];
+
+/** The longest pattern, and the most repetitions in one: files from others mustn't make matching take forever. */
+const MOST_LETTERS = 200;
+const MOST_REPETITIONS = 3;
+
+/** Reads `rank_pattern` or `alpha_pattern`, whose keys are names or regular expressions, as get_pattern_key() in PEFT. */
+function patterns(config: AdapterFiles["config"], key: string): Patterns {
+  const given = config[key] ?? {};
+  if (!isDict(given)) return invalidFile(CONFIG, key, `must be an object (got ${show(given)})`);
+  return Object.keys(given).map((pattern) => {
+    const repetitions = pattern.match(/[*+{]/g)?.length ?? 0;
+    if (pattern.length > MOST_LETTERS || repetitions > MOST_REPETITIONS || /\)[*+{]/.test(pattern))
+      unsupported(CONFIG, key, `the pattern ${show(pattern)} has too many repetitions; write the names of the modules`);
+    try {
+      return [new RegExp(`^(?:.*\\.)?(?:${pattern})$`), numberOf(given, pattern, NaN)] as const;
+    } catch (cause) {
+      return invalidFile(CONFIG, key, `${show(pattern)} isn't a regular expression`, { cause });
+    }
+  });
+}
+
+function valueFor(given: Patterns, module: string): number | undefined {
+  return given.find(([pattern]) => pattern.test(module))?.[1];
+}
