@@ -85,6 +85,7 @@ const ELSEWHERE = [
   /trace\(\), onLayer\(\) and steer\(\)|which keys\(\) returns|or raise maxBytes$|use JSON\.stringify\(\)$/, // views inside a session
   /pass `rope`, or `headDim`/,
   /^must be one or more token ids of the vocabulary/, // of a file
+  /merge_and_unload\(\)$|\(aLoRA\)/, // PEFT's names
 ];
 
 test("no message of the package names what only code has", () => {

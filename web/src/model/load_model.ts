@@ -85,7 +85,7 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     fail(
       "UNSUPPORTED_MODEL",
       `${files.name}: general.type`,
-      "is an adapter (LoRA) and no whole model; load its base model, and then this with model.loadAdapter()",
+      "is an adapter (LoRA) and no whole model; load its base model, and then this as an adapter",
     );
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
   const stored = mapWeights(files, plan);

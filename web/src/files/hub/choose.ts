@@ -167,7 +167,7 @@ function refuse(repository: string, files: readonly HubFile[]): never {
     unsupportedModel(
       repository,
       "files",
-      "is an adapter (LoRA) and no whole model; load its base model, and then this with model.loadAdapter()",
+      "is an adapter (LoRA) and no whole model; load its base model, and then this as an adapter",
     );
   const has = others.length === 0 ? "" : `, only ${shown(others.slice(0, 5))}`;
   fail(

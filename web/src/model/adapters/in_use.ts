@@ -9,6 +9,7 @@ import { Adapter, type AdapterInfo, type AdapterModel } from "./adapter.js";
 /** An adapter that `loadAdapter()` returned, of a model here or in a Worker. */
 export interface LoadedAdapter {
   readonly info: AdapterInfo;
+  /** Frees its memory. */
   dispose(): unknown;
 }
 
@@ -57,9 +58,9 @@ export function readAdapters(given: AdapterOptions | undefined, model: AdapterMo
     const { adapter, scale = 1 } =
       item instanceof Adapter ? { adapter: item } : checkOptions(item as ScaledAdapter, SCALED, field);
     if (!(adapter instanceof Adapter))
-      fail("INVALID_ARGUMENT", field, `must be what model.loadAdapter() returned (got ${show(adapter)})`);
+      fail("INVALID_ARGUMENT", field, `must be a loaded adapter (got ${show(adapter)})`);
     if (adapter.model !== model)
-      fail("INVALID_ARGUMENT", field, "was loaded with another model; load it with this one's loadAdapter()");
+      fail("INVALID_ARGUMENT", field, "was loaded with another model; load it with this one");
     adapter.checkAlive();
     return Object.freeze({ adapter, scale: finiteNumber(scale, `${field}.scale`) });
   });

@@ -7,6 +7,7 @@ import { show } from "../../base/show.js";
 export interface DraftModel {
   readonly info: { readonly generates: boolean; readonly memory: { readonly states: number } };
   readonly tokenizer: object;
+  /** Creates an empty session. */
   session(): unknown;
 }
 
