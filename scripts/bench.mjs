@@ -6,6 +6,7 @@
 //   npm run bench -- lookup         prompt lookup, compared with plain generation (not part of the others)
 //   npm run bench -- format         structured output, compared with free text (not part of the others)
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
+//   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the table of models to docs/whole_models.md too
@@ -142,7 +143,7 @@ async function runProfile(part, args) {
 
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "variants"].filter((part) =>
+  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "kept", "variants"].filter((part) =>
     args.includes(part),
   );
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
@@ -177,6 +178,7 @@ async function bench(args) {
     lookup: "prompt lookup",
     format: "structured output",
     batches: "several texts at once",
+    kept: "kept sessions",
   })) {
     if (!wants(part)) continue;
     for (const name of Object.keys(links)) {

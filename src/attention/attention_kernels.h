@@ -29,11 +29,12 @@ struct StoredRows {
 // Reads stored rows as floats. Elements from head_dim to padded_dim(head_dim) become zero.
 using LoadRows = void (*)(const StoredRows& rows, const void* stored, float* floats);
 
-// Stores rows of floats, each element rounded once. q8_0 as in GGUF: the scale is max|x|/127, ties go to even.
+// Stores rows of floats, each element rounded once. q8_0 as in GGUF: the scale is max|x|/127, ties go to even. q4_0 as in GGUF: the scale
+// is the first element of the largest magnitude, divided by -8; a quant is x/scale + 8.5, cut to an integer, at most 15.
 using StoreRows = void (*)(const StoredRows& rows, const float* floats, void* stored);
 
-// A smaller scale could have an infinite inverse. It is zero in f16 anyway, so the block's bytes are set to zero.
-constexpr float kSmallestQ8Scale = 0x1p-126f;
+// A smaller scale could have an infinite inverse. It is zero in f16 anyway, so the block's elements are set to zero.
+constexpr float kSmallestQuantScale = 0x1p-126f;
 
 // scores[row][key] = queries[row] · keys[key]. Four partial sums, over the elements that are 0, 1, 2 and 3 modulo 4, are added as
 // (0 + 1) + (2 + 3).

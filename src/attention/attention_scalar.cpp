@@ -1,4 +1,6 @@
 // Reference implementation of the attention kernels. Compiled without vectorization, so it is independent of the SIMD code it checks.
+#include <algorithm>
+
 #include "attention/attention_kernels.h"
 #include "base/float_math.h"
 
@@ -22,31 +24,52 @@ void store_rows(const StoredRows& rows, const float* floats, void* stored) {
   }
 }
 
-void load_q8_rows(const StoredRows& rows, const void* stored, float* floats) {
+template <class Block>
+void load_block_rows(const StoredRows& rows, const void* stored, float* floats) {
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
-    const Q8Block* blocks = reinterpret_cast<const Q8Block*>(static_cast<const char*>(stored) + row * rows.row_stride);
+    const Block* blocks = reinterpret_cast<const Block*>(static_cast<const char*>(stored) + row * rows.row_stride);
     for (int i = 0; i < rows.head_dim; ++i) {
-      const Q8Block& block = blocks[i / kQ8BlockSize];
-      floats[i] = static_cast<float>(block.quants[i % kQ8BlockSize]) * to_float(block.scale);
+      const Block& block = blocks[i / kQuantBlockSize];
+      floats[i] = static_cast<float>(quant_of(block, i % kQuantBlockSize)) * to_float(block.scale);
     }
     for (int i = rows.head_dim; i < padded_dim(rows.head_dim); ++i) floats[i] = 0;
   }
 }
 
-void store_q8_rows(const StoredRows& rows, const float* floats, void* stored) {
+// The first element of the largest magnitude.
+float largest_element(const float* elements) {
+  float largest = 0;
+  for (int i = 0; i < kQuantBlockSize; ++i) largest = std::fabs(elements[i]) > std::fabs(largest) ? elements[i] : largest;
+  return largest;
+}
+
+float inverse_of(float scale) { return std::fabs(scale) < kSmallestQuantScale ? 0 : 1 / scale; }
+
+void store_block(const float* elements, Q8Block& block) {
+  const float scale = std::fabs(largest_element(elements)) / 127, inverse = inverse_of(scale);
+  from_float(scale, block.scale);
+  for (int i = 0; i < kQuantBlockSize; ++i) {
+    const float nearest = (elements[i] * inverse + 0x1.8p23f) - 0x1.8p23f;  // to an integer, ties to even
+    block.quants[i] = static_cast<std::int8_t>(nearest);
+  }
+}
+
+void store_block(const float* elements, Q4Block& block) {
+  constexpr int kHalf = kQuantBlockSize / 2;
+  const float scale = largest_element(elements) / -8, inverse = inverse_of(scale);
+  from_float(scale, block.scale);
+  const auto quant = [&](int i) { return std::min(15, static_cast<int>(elements[i] * inverse + 8.5f)); };
+  for (int i = 0; i < kHalf; ++i) block.quants[i] = static_cast<std::uint8_t>(quant(i) | quant(i + kHalf) << 4);
+}
+
+template <class Block>
+void store_block_rows(const StoredRows& rows, const float* floats, void* stored) {
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
-    Q8Block* blocks = reinterpret_cast<Q8Block*>(static_cast<char*>(stored) + row * rows.row_stride);
-    for (int b = 0; b < q8_blocks(rows.head_dim); ++b) {
-      const auto element = [&](int i) { return b * kQ8BlockSize + i < rows.head_dim ? floats[b * kQ8BlockSize + i] : 0.0f; };
-      float largest = 0;
-      for (int i = 0; i < kQ8BlockSize; ++i) largest = std::fmax(largest, std::fabs(element(i)));
-      const float scale = largest / 127;
-      const float inverse = scale < kSmallestQ8Scale ? 0 : 1 / scale;
-      from_float(scale, blocks[b].scale);
-      for (int i = 0; i < kQ8BlockSize; ++i) {
-        const float nearest = (element(i) * inverse + 0x1.8p23f) - 0x1.8p23f;  // to an integer, ties to even
-        blocks[b].quants[i] = static_cast<std::int8_t>(nearest);
-      }
+    Block* blocks = reinterpret_cast<Block*>(static_cast<char*>(stored) + row * rows.row_stride);
+    for (int first = 0; first < rows.head_dim; first += kQuantBlockSize) {
+      float elements[kQuantBlockSize];
+      for (int i = 0; i < kQuantBlockSize; ++i) elements[i] = first + i < rows.head_dim ? floats[first + i] : 0;
+      store_block(elements, *blocks++);
     }
   }
 }
@@ -101,8 +124,8 @@ void blend(const BlendBlock& block) {
 
 const AttentionKernels kScalarAttentionKernels = {
     "scalar",
-    {load_rows<float>, load_rows<Float16>, load_rows<BFloat16>, load_q8_rows},
-    {store_rows<float>, store_rows<Float16>, store_rows<BFloat16>, store_q8_rows},
+    {load_rows<float>, load_rows<Float16>, load_rows<BFloat16>, load_block_rows<Q8Block>, load_block_rows<Q4Block>},
+    {store_rows<float>, store_rows<Float16>, store_rows<BFloat16>, store_block_rows<Q8Block>, store_block_rows<Q4Block>},
     score,
     weigh,
     blend,

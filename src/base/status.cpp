@@ -79,7 +79,7 @@ StatusText describe_status(Status status) {
     case Status::curve_unknown: return {"curve", "must be ones, random or bound"};
     case Status::table_pairs_differ: return {"table", "must have the same value for both elements of a pair"};
 
-    case Status::row_type_unknown: return {"dtype", "must be f32, f16, bf16 or q8_0 (q8_0 only for caches)"};
+    case Status::row_type_unknown: return {"dtype", "must be f32, f16, bf16, q8_0 or q4_0 (the last two only for caches)"};
     case Status::query_shape_out_of_range: return {"queries", "must have positive dimensions that fit in memory, and the keys' head_dim"};
     case Status::key_value_shapes_differ: return {"values", "must have the shape and element type of the keys"};
     case Status::heads_not_grouped:

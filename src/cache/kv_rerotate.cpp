@@ -27,7 +27,7 @@ Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& f
   const std::uint64_t pairs = to.inv_freq.size();
   if (!cos_.resize(kTokensTogether * pairs) || !sin_.resize(kTokensTogether * pairs)) return Status::out_of_memory;
   const std::uint64_t page_floats = static_cast<std::uint64_t>(kBlockTokens) * padded_dim(to.head_dim);
-  if (geometry.type() == RowType::q8_0 && !rows_.resize(thread_pool().threads() * page_floats)) return Status::out_of_memory;
+  if (has_blocks(geometry.type()) && !rows_.resize(thread_pool().threads() * page_floats)) return Status::out_of_memory;
   geometry_ = &geometry;
   plan_ = &to;
   return Status::ok;
@@ -79,7 +79,7 @@ int KeyRerotation::write_rows(const KvSequence& sequence, const KeyMove& move, i
 void KeyRerotation::rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer,
                                 char* page, const Run& run, int row, int thread) {
   const int type = static_cast<int>(geometry_->type());
-  const bool in_place = geometry_->type() != RowType::q8_0;
+  const bool in_place = !has_blocks(geometry_->type());
   const Rotation rotation =
       plan_->pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half;  // interleaved_to_half is stored by halves
   const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation)][in_place ? type : static_cast<int>(DType::f32)];

@@ -62,7 +62,7 @@ class KeyRerotation {
   DifferenceRows difference_;
   Run runs_[kTokensTogether];
   Buffer<float> cos_, sin_;  // [kTokensTogether][pairs]
-  Buffer<float> rows_;       // [threads][kBlockTokens][padded head_dim], q8_0 only
+  Buffer<float> rows_;       // [threads][kBlockTokens][padded head_dim], only for types with blocks
 };
 
 }  // namespace ropewalk

@@ -11,6 +11,7 @@ const DTYPES = {
   f32: { bytes: 4, target: 0.5 },
   f16: { bytes: 2, target: 0.3 },
   q8_0: { bytes: 34 / 32, target: 0.3 },
+  q4_0: { bytes: 18 / 32, target: 0.3 },
 };
 const CHUNK = 512; // tokens appended at a time
 const MB = 1 << 20;

@@ -218,3 +218,19 @@ test("refused: a model without a chat template", async () => {
   );
   assert.deepEqual([status, stdout], [1, ""]);
 });
+
+test("--session continues a chat and saves it at the end", () =>
+  withTinyModel(async (path, folder) => {
+    const file = join(folder, "talk with  spaces.chat");
+    const whole = await chat(path, ["the rope", "and the sea"]);
+    await chat(path, ["the rope"], "--session", file);
+    const rest = await chat(path, ["and the sea"], "--session", file);
+    assert.deepEqual(rest.messages.slice(0, 3), whole.messages.slice(0, 3));
+    assert.equal(rest.messages.length, 4);
+    const third = await chat(path, ["again"], "--session", file);
+    assert.deepEqual(third.messages.slice(0, 4), rest.messages);
+    assert.ok(third.answers[0].prompt.tokens < third.context.tokens / 2);
+    const { status, stderr } = await ropewalk(["chat", path, "--system", "Other.", "--session", file], lines("hi"));
+    assert.equal(status, 2);
+    assert.match(stderr, /--system: differs from that of the chat/);
+  }));

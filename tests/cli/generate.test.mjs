@@ -292,3 +292,29 @@ test("refused: an empty prompt for a model without begin token, and a truncated 
     assert.match(damaged.stderr, /^error: cut\.gguf: .*download it again \(INVALID_FILE\)/);
     assert.equal(damaged.status, 1);
   }));
+
+test("--session keeps what was read, and a later prompt with the same beginning reads only the rest", () =>
+  withFolder(async (folder) => {
+    const file = join(folder, "notes.session");
+    const generate = async (prompt, ...words) => {
+      const all = ["generate", llama, prompt, "-n", "4", "--temperature", "0", "--seed", "1", "--json"];
+      return JSON.parse((await ropewalk([...all, "--session", file, ...words])).stdout);
+    };
+    const first = await generate("the dog runs");
+    const again = await generate("the dog runs over there");
+    const expected = await generated(llama, "the dog runs over there", { maxTokens: 4, temperature: 0 });
+    assert.ok(first.prompt.tokens > again.prompt.tokens);
+    assert.deepEqual(again.tokens, expected.tokens);
+    const whole = await generate("the dog runs over there");
+    assert.deepEqual([whole.prompt.tokens, whole.tokens], [0, expected.tokens]);
+
+    const theta = { rope_theta: 500 };
+    const retuned = await generate("the dog runs over there", "--theta", "500");
+    assert.equal(retuned.rope.rope_theta, theta.rope_theta);
+
+    await writeFile(file, "not a session");
+    const { status, stderr } = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file]);
+    assert.equal(status, 1);
+    assert.match(stderr, /notes\.session: must be bytes that save\(\) returned/);
+    assert.equal(await readFile(file, "utf8"), "not a session");
+  }));

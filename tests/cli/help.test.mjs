@@ -18,6 +18,7 @@ const COMMANDS = [
   "rank",
   "serve",
   "perplexity",
+  "trace",
   "convert",
   "bench",
 ];

@@ -40,7 +40,7 @@ function drift(dtype, keys, count) {
   );
 }
 
-for (const dtype of ["f32", "f16", "bf16", "q8_0"]) {
+for (const dtype of ["f32", "f16", "bf16", "q8_0", "q4_0"]) {
   test(`the drift of ${dtype} keys after ${shifts} shifts is what the docs say`, (t) => {
     const [once, often, raw] = [
       drift(dtype, "rotated", 1),

@@ -72,8 +72,12 @@ export {
   type GenerateManyOptions,
   type GenerateOptions,
   type ModelGenerateOptions,
+  RESTORED_ROPES,
+  type RestoredRope,
+  type RestoreOptions,
   type RetuneSessionOptions,
   type SessionAppendOptions,
+  type OpenSessionOptions,
   type SessionOptions,
   type ShiftSessionOptions,
 } from "./model/session/options.js";

@@ -50,7 +50,7 @@ void expect_refused(Status status, const std::function<void(GoodCall&)>& spoil) 
 TEST(AttentionErrors, AValidCallIsAccepted) { GoodCall().expect(Status::ok); }
 
 TEST(AttentionErrors, RowType) {
-  expect_refused(Status::row_type_unknown, [](GoodCall& call) { call.kv.type = static_cast<RowType>(4); });
+  expect_refused(Status::row_type_unknown, [](GoodCall& call) { call.kv.type = static_cast<RowType>(kRowTypes); });
   expect_refused(Status::row_type_unknown, [](GoodCall& call) { call.kv.type = static_cast<RowType>(-1); });
 }
 

@@ -11,7 +11,7 @@ namespace ropewalk {
 namespace {
 
 constexpr int kRows = 3;
-constexpr int kLargestDim = 130;  // more than four blocks of q8_0, and all remainders of 4, 8 and 32
+constexpr int kLargestDim = 130;  // more than four blocks of q8_0 and q4_0, and all remainders of 4, 8 and 32
 
 // Gaps between rows, which must not be touched. Gaps of stored rows keep floats aligned.
 constexpr std::ptrdiff_t kByteGap = 12, kFloatGap = 5;
@@ -100,15 +100,17 @@ TEST_P(StoredRowsOf, StoreWithTheSameBits) {
 }
 
 // Largest difference of a stored value from the float: f32 none, the 16-bit formats half an ulp of theirs. q8_0 half a step, plus up to 127
-// times half an ulp of the scale, which is rounded to f16; the scale and the quotient are computed in f32, hence 2^-20.
+// times half an ulp of the scale, which is rounded to f16; the scale and the quotient are computed in f32, hence 2^-20. q4_0 a whole step
+// for elements that need a quant of 16, else half a step; and up to 8 times half an ulp of the scale.
 double largest_error(RowType type, double value, double largest_of_block) {
   if (type == RowType::f32) return 0;
-  if (type != RowType::q8_0) return static_cast<double>(oracle::ulp(value, static_cast<DType>(type))) / 2;
-  const double step = largest_of_block / 127;
-  return (step / 2 + 127 * static_cast<double>(oracle::ulp(step, DType::f16)) / 2) * (1 + 0x1p-20);
+  if (!is_quantized(type)) return static_cast<double>(oracle::ulp(value, static_cast<DType>(type))) / 2;
+  const double quants = type == RowType::q8_0 ? 127 : 8, step = largest_of_block / quants;
+  const double rounding = type == RowType::q8_0 || std::fabs(value) < 7.5 * step ? step / 2 : step;
+  return (rounding + quants * static_cast<double>(oracle::ulp(step, DType::f16)) / 2) * (1 + 0x1p-20);
 }
 
-TEST_P(StoredRowsOf, KeepValuesWithinHalfAStep) {
+TEST_P(StoredRowsOf, KeepValuesWithinTheirSteps) {
   for (int dim = 1; dim <= kLargestDim; ++dim) {
     for (const double size : {0.001, 1.0, 300.0}) {
       for (const AttentionKernels* kernels : kBoth) {
@@ -206,6 +208,50 @@ TEST(StoredQ8Rows, UseTheScaleOfEachBlock) {
       EXPECT_EQ(static_cast<std::int8_t>(bytes[2]), block == 1 ? -127 : 127) << kernels->name;
     }
     for (int i = 6; i < 32; ++i) EXPECT_EQ(memory.row(0)[68 + 2 + i], 0) << kernels->name << ", element " << 64 + i;
+  }
+}
+
+struct Q4Case {
+  std::vector<float> values;
+  float scale;
+  std::vector<int> quants;
+};
+
+TEST(StoredQ4Rows, FollowTheDefinition) {
+  const Q4Case cases[] = {
+      {{-8, 0, 0.49f, 0.5f, -0.5f, -0.51f, 7, 7.4f, 7.5f, 7.9f}, 1, {0, 8, 8, 9, 8, 7, 15, 15, 15, 15}},  // 16 would need a fifth bit
+      {{8, 1, -7, -7.9f}, -1, {0, 7, 15, 15}},  // the largest is positive: the scale is negative
+      {{-16, 16, 2}, 2, {0, 15, 9}},            // of equal magnitudes, the first
+      {{16, -16, 2}, -2, {0, 15, 7}},
+      {{0, -0.0f, 0}, 0, {8, 8, 8}},
+      {{1e-38f, 0, -1e-39f}, 0, {8, 8, 8}},        // a scale below f16's smallest: all elements load as zeros
+      {{-65504.0f * 8, 65504.0f}, 65504, {0, 9}},  // the largest scale
+  };
+  for (const AttentionKernels* kernels : kBoth) {
+    for (const Q4Case& c : cases) {
+      const int dim = static_cast<int>(c.values.size());
+      SCOPED_TRACE(testing::Message() << kernels->name << ", " << c.values[0]);
+      RowMemory memory(RowType::q4_0, dim);
+      for (int i = 0; i < dim; ++i) memory.at(1, i) = c.values[i];
+      memory.store(*kernels);
+      const std::uint8_t* block = memory.row(1);
+      EXPECT_EQ(oracle::decode(block[0] | block[1] << 8, DType::f16), c.scale);
+      for (int i = 0; i < dim; ++i) EXPECT_EQ(block[2 + i] & 15, c.quants[i]) << i;
+      for (int i = dim; i < 16; ++i) EXPECT_EQ(block[2 + i] & 15, 8) << "padding " << i;
+      for (int i = 0; i < 16; ++i) EXPECT_EQ(block[2 + i] >> 4, 8) << "padding " << 16 + i;
+    }
+  }
+}
+
+TEST(StoredQ4Rows, TheSecondHalfOfABlockIsInTheHighBits) {
+  for (const AttentionKernels* kernels : kBoth) {
+    RowMemory memory(RowType::q4_0, 32);
+    for (int i = 0; i < 32; ++i) memory.at(0, i) = static_cast<float>(i % 16 - 8) / (i < 16 ? 1.0f : 2.0f);
+    memory.store(*kernels);
+    for (int i = 0; i < 16; ++i) {
+      EXPECT_EQ(memory.row(0)[2 + i] & 15, i) << kernels->name;
+      EXPECT_EQ(memory.row(0)[2 + i] >> 4, static_cast<int>((i - 8) / 2.0 + 8.5)) << kernels->name << ", element " << 16 + i;
+    }
   }
 }
 

@@ -42,7 +42,7 @@ TEST(Attention, RandomCallsAgreeWithTheOracle) {
     shape.queries = pick(0, 2) == 0 ? 1 : pick(1, shape.head_dim > 20 ? std::min(most, 60) : most);
     SCOPED_TRACE(testing::Message() << "call " << i << ": " << shape_text(shape));
 
-    AttentionCall call(shape, 100 + i, kEveryRowType[pick(0, 3)], static_cast<Place>(pick(0, 2)));
+    AttentionCall call(shape, 100 + i, kEveryRowType[pick(0, 4)], static_cast<Place>(pick(0, 2)));
     std::vector<float> sinks(shape.heads), temperatures(shape.queries);
     for (float& sink : sinks) sink = static_cast<float>(random.next());
     for (float& temperature : temperatures) temperature = static_cast<float>(random.between(0.8, 1.3));
@@ -94,7 +94,7 @@ TEST(Attention, ChunksOfKeys) {
       for (const int sink_tokens : {0, 4, 512, 600}) {
         SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, window " << window << ", " << sink_tokens
                                         << " sink tokens");
-        AttentionCall call({queries, keys, 2, 1, 8}, 1, kEveryRowType[(window % 4 + sink_tokens) % 4], Place::pages);
+        AttentionCall call({queries, keys, 2, 1, 8}, 1, kEveryRowType[(window + sink_tokens) % kRowTypes], Place::pages);
         call.options.window = window;
         call.options.sink_tokens = sink_tokens;
         if (window % 2 == 0) call.options.sinks = sinks;

@@ -62,7 +62,7 @@ TEST_F(KvErrors, Configure) {
   for (const int count : {0, -1, kMaxCacheTokens + 1}) {
     expect_bad(Status::cache_limit_out_of_range, [&](CacheSetup& s) { s.max_tokens = count; });
   }
-  expect_bad(Status::row_type_unknown, [](CacheSetup& s) { s.type = RowType{4}; });
+  expect_bad(Status::row_type_unknown, [](CacheSetup& s) { s.type = RowType{kRowTypes}; });
   expect_bad(Status::cache_layers_out_of_range, [](CacheSetup& s) { s.layers.resize(kMaxCacheLayers + 1); });
   expect_bad(Status::cache_layers_out_of_range, [](CacheSetup& s) { s.layers[1].kv_heads = 0; });
   expect_bad(Status::cache_rope_unknown, [](CacheSetup& s) { s.layers[1].rope = 1; });
@@ -188,7 +188,8 @@ TEST_F(KvErrors, ElementsTooLargeForTheStorage) {
   } limits[] = {{RowType::f32, 3.38e38f, HUGE_VALF},
                 {RowType::f16, 65504, 65505},
                 {RowType::bf16, 3.38e38f, 3.4e38f},
-                {RowType::q8_0, 65504.0f * 127, 65521.0f * 127}};
+                {RowType::q8_0, 65504.0f * 127, 65521.0f * 127},
+                {RowType::q4_0, 65504.0f * 8, 65521.0f * 8}};
   for (const auto& [type, largest, too_large] : limits) {
     for (const RopeConfig& config : {plain_config(16), yarn_config(16, 10000, 32, 64), xpos_config(16, 4, -10)}) {
       ConfiguredCache raw(simple_setup(config, type, KeyMode::raw)), rotated(simple_setup(config, type));

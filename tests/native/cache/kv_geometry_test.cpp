@@ -15,6 +15,7 @@ std::size_t bytes_of_row(RowType type, int head_dim) {
     case RowType::f16:
     case RowType::bf16: return 2 * head_dim;
     case RowType::q8_0: return 34 * ((head_dim + 31) / 32);
+    case RowType::q4_0: return 18 * ((head_dim + 31) / 32);
   }
   return 0;
 }
@@ -74,7 +75,7 @@ TEST(KvGeometry, RefusesValuesOutOfRangeAndDoesNotChange) {
     EXPECT_EQ(geometry.layers(), 1);
     EXPECT_EQ(geometry.layer(0).head_dim, 16);
   };
-  expect_refused(good, RowType{4}, Status::row_type_unknown);
+  expect_refused(good, RowType{kRowTypes}, Status::row_type_unknown);
   expect_refused(good, RowType{-1}, Status::row_type_unknown);
   expect_refused(std::vector<KvLayer>(kMaxCacheLayers + 1, good[0]), RowType::f32, Status::cache_layers_out_of_range);
   for (const KvLayer& layer : {KvLayer{0, 16, 0}, KvLayer{-1, 16, 0}, KvLayer{65537, 16, 0}, KvLayer{1, 0, 0}, KvLayer{1, 8193, 0}}) {

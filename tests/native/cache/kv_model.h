@@ -25,17 +25,22 @@ constexpr double kAngleError = 0x1p-51;
 inline std::vector<float> rounded(const std::vector<float>& row, RowType type) {
   if (type == RowType::f32) return row;
   std::vector<float> result;
-  if (type != RowType::q8_0) {
+  if (!has_blocks(type)) {
     const DType dtype = static_cast<DType>(type);
     for (const float value : row) result.push_back(static_cast<float>(oracle::decode(oracle::encode(value, dtype), dtype)));
     return result;
   }
-  for (std::size_t block = 0; block < row.size(); block += 32) {  // GGUF: the scale is max|x| / 127, an f16
+  for (std::size_t block = 0; block < row.size(); block += 32) {  // GGUF: the scale is max|x| / 127 or x / -8, an f16
     const std::size_t end = std::min(row.size(), block + 32);
     float largest = 0;
-    for (std::size_t i = block; i < end; ++i) largest = std::max(largest, std::fabs(row[i]));
-    const float scale = largest / 127, stored = static_cast<float>(oracle::decode(oracle::encode(scale, DType::f16), DType::f16));
-    for (std::size_t i = block; i < end; ++i) result.push_back(scale == 0 ? 0 : std::nearbyint(row[i] * (1 / scale)) * stored);
+    for (std::size_t i = block; i < end; ++i) largest = std::fabs(row[i]) > std::fabs(largest) ? row[i] : largest;
+    const bool has_4_bits = type == RowType::q4_0;
+    const float scale = has_4_bits ? largest / -8 : std::fabs(largest) / 127;
+    const float stored = static_cast<float>(oracle::decode(oracle::encode(scale, DType::f16), DType::f16));
+    for (std::size_t i = block; i < end; ++i) {
+      const float steps = scale == 0 ? 0 : row[i] * (1 / scale);
+      result.push_back((has_4_bits ? std::min(15.0f, std::trunc(steps + 8.5f)) - 8 : std::nearbyint(steps)) * stored);
+    }
   }
   return result;
 }
@@ -194,7 +199,7 @@ class KvModel {
       for (int head = 0; head < shape.heads; ++head) {
         const std::vector<float> key = tokens.row(tokens.k, row, token, head), stored = rounded(key, setup_.type);
         const std::vector<float>& stored_key =
-            stores_rotated(layer) && setup_.type == RowType::q8_0 ? key : stored;  // q8_0 blocks are rounded after rotation
+            stores_rotated(layer) && has_blocks(setup_.type) ? key : stored;  // blocks are rounded after rotation
         added.heads.push_back({key,
                                rounded(tokens.row(tokens.v, row, token, head), setup_.type),
                                {stored_key.begin(), stored_key.end()},
@@ -244,7 +249,7 @@ class KvModel {
         head.stored[at.rotated_x] = fresh[at.rotated_x], head.stored[at.rotated_y] = fresh[at.rotated_y];
         head.error[at.rotated_x] = head.error[at.rotated_y] = earlier + arithmetic + storage_error(length + earlier);
       }
-      if (setup_.type == RowType::q8_0) add_block_errors(head, plan);
+      if (has_blocks(setup_.type)) add_block_errors(head, plan);
     }
     token.scale = row.scale;
   }
@@ -261,7 +266,9 @@ class KvModel {
       for (std::size_t n = i / 32 * 32; n < std::min(rounding.size(), i / 32 * 32 + 32); ++n) {
         largest = std::max(largest, std::fabs(head.stored[n]) + head.error[n]);
       }
-      rounding[i] = largest * (1.0 / 254 + 0x1p-11 + 0x1p-20) + 127 * 0x1p-25;
+      // half a step of q8_0, a whole one of q4_0; and the rounding of the scale
+      const bool has_4_bits = setup_.type == RowType::q4_0;
+      rounding[i] = largest * ((has_4_bits ? 1.0 / 8 : 1.0 / 254) + 0x1p-11 + 0x1p-20) + (has_4_bits ? 8 : 127) * 0x1p-25;
     }
     std::vector<bool> is_paired(rounding.size(), false);
     for (int j = 0; j < plan.rotary_dim / 2; ++j) {

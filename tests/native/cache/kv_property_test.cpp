@@ -81,7 +81,7 @@ class Chain {
       const int rope = between(kNoRope, static_cast<int>(setup.ropes.size()) - 1);
       setup.layers.push_back({between(1, 2), rope == kNoRope ? between(1, 35) : setup.ropes[rope].head_dim, rope});
     }
-    setup.type = static_cast<RowType>(between(0, 3));
+    setup.type = static_cast<RowType>(between(0, kRowTypes - 1));
     setup.mode = one_in(3) ? KeyMode::raw : KeyMode::rotated;
     setup.sequences = between(1, 3);
     setup.max_tokens = between(30, 120);

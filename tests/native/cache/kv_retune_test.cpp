@@ -103,7 +103,7 @@ TEST(KvRetune, FromEveryConfigToEveryOtherAndBack) {
 
 // Raw keys are never rounded again, and may even get a rope with another span.
 TEST(KvRetune, RawKeysStayBitForBit) {
-  for (const RowType type : {RowType::f32, RowType::q8_0}) {
+  for (const RowType type : {RowType::f32, RowType::q8_0, RowType::q4_0}) {
     Pair pair(simple_setup(configs_of(40, 8, 4, Pairing::half)[0], type, KeyMode::raw, 2));
     ASSERT_NO_FATAL_FAILURE(pair.append(0, 40));
     const std::vector<KeysAndValues> before = {read_all(pair.cache, 0, 0), read_all(pair.cache, 1, 0)};

@@ -7,12 +7,12 @@
 
 namespace ropewalk {
 
-inline const RowType kTestedRowTypes[] = {RowType::f32, RowType::f16, RowType::bf16, RowType::q8_0};
+inline const RowType kTestedRowTypes[] = {RowType::f32, RowType::f16, RowType::bf16, RowType::q8_0, RowType::q4_0};
 inline const KeyMode kKeyModes[] = {KeyMode::rotated, KeyMode::raw};
 
 inline const char* name_of(RowType type, KeyMode mode) {
-  const char* names[2][4] = {{"f32 rotated", "f16 rotated", "bf16 rotated", "q8_0 rotated"},
-                             {"f32 raw", "f16 raw", "bf16 raw", "q8_0 raw"}};
+  const char* names[2][5] = {{"f32 rotated", "f16 rotated", "bf16 rotated", "q8_0 rotated", "q4_0 rotated"},
+                             {"f32 raw", "f16 raw", "bf16 raw", "q8_0 raw", "q4_0 raw"}};
   return names[static_cast<int>(mode)][static_cast<int>(type)];
 }
 

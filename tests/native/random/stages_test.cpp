@@ -69,7 +69,7 @@ TEST(RandomStages, Caches) {
       if (config.rotary_dim < 4) config.rope_type = RopeType::linear;
     }
     if (random.one_in(4)) config.xpos_scale_base = random.whole(64, 512);
-    const CacheSetup setup = simple_setup(config, kTestedRowTypes[random.whole(0, 3)], kKeyModes[random.whole(0, 1)]);
+    const CacheSetup setup = simple_setup(config, kTestedRowTypes[random.whole(0, kRowTypes - 1)], kKeyModes[random.whole(0, 1)]);
     ConfiguredCache scalar(setup), simd(setup);
     scalar.use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
     simd.use_kernels(kWasmSimdAttentionKernels, kWasmSimdRotateKernels);

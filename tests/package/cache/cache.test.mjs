@@ -194,7 +194,7 @@ test("layers without RoPE accept all position schemes", () => {
 });
 
 test("bytes equals kvCacheBytes() at every length", () => {
-  for (const dtype of ["f32", "f16", "bf16", "q8_0"]) {
+  for (const dtype of ["f32", "f16", "bf16", "q8_0", "q4_0"]) {
     const options = {
       layers: [{ rope: config }, { rope: null, headDim: 20, kvHeads: 3 }],
       kvHeads: 2,
@@ -226,6 +226,7 @@ test("bytes equals kvCacheBytes() at every length", () => {
   assert.equal(rw.kvCacheBytes({ rope: config, kvHeads: 2, maxLength: 32 }), 32 * (8 + 4 * 16 * 4));
   assert.equal(rw.kvCacheBytes({ rope: config, kvHeads: 2, maxLength: 33, dtype: "f16" }), 2 * 32 * (8 + 4 * 16 * 2));
   assert.equal(rw.kvCacheBytes({ rope: config, kvHeads: 2, maxLength: 1, dtype: "q8_0" }), 32 * (8 + 4 * 34));
+  assert.equal(rw.kvCacheBytes({ rope: config, kvHeads: 2, maxLength: 1, dtype: "q4_0" }), 32 * (8 + 4 * 18));
 });
 
 test("keys are rotated unless frequencies change with every length", () => {

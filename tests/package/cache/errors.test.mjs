@@ -47,7 +47,7 @@ const options = [
     "UNSUPPORTED_ROPE_TYPE",
     "rope_scaling.rope_type",
   ],
-  ["an unknown dtype", { dtype: "q4_0" }, "INVALID_DTYPE", "dtype"],
+  ["an unknown dtype", { dtype: "q5_0" }, "INVALID_DTYPE", "dtype"],
   ["a dtype that is null", { dtype: null }, "INVALID_DTYPE", "dtype"],
   ["an unknown key mode", { keys: "unrotated" }, "INVALID_ARGUMENT", "keys"],
   ["no sequences", { sequences: 0 }, "INVALID_ARGUMENT", "sequences"],

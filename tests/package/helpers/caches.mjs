@@ -4,17 +4,18 @@ import { close, product, randomFloats, sameBits } from "./arrays.mjs";
 import { rw, withRope } from "./runtime.mjs";
 
 /** All combinations of element types and key modes. */
-export const kinds = ["f32", "f16", "bf16", "q8_0"].flatMap((dtype) =>
+export const kinds = ["f32", "f16", "bf16", "q8_0", "q4_0"].flatMap((dtype) =>
   ["rotated", "raw"].map((keys) => ({ dtype, keys })),
 );
 
-/** Error of one rounding in a row with the largest magnitude `largest`: half an ulp, or for q8_0 half a step and the rounding of its f16 scale. */
+/** Error of one rounding in a row with the largest magnitude `largest`: half an ulp, or for q8_0 half a step, for q4_0 a step, and the rounding of its f16 scale. */
 export function quantumOf(dtype, largest) {
   return {
     f32: largest * 2 ** -24,
     f16: largest * 2 ** -11,
     bf16: largest * 2 ** -8,
     q8_0: largest / 254 + largest * 2 ** -11,
+    q4_0: largest / 8 + largest * 2 ** -11,
   }[dtype];
 }
 

@@ -108,7 +108,7 @@ test("attention is the softmax of the queries and keys of the trace", () =>
   }));
 
 test("keys and values are those of the session, for every type of cache", async () => {
-  for (const dtype of ["f32", "f16", "q8_0"])
+  for (const dtype of ["f32", "f16", "q8_0", "q4_0"])
     await withSession("qwen3", { kv: { dtype } }, async (session, prompt) => {
       const { keys, values } = await session.trace(prompt, { what: ["keys", "values"], layers: [1] });
       const heads = { keys: session.keys(1), values: session.values(1) };
@@ -120,6 +120,27 @@ test("keys and values are those of the session, for every type of cache", async 
       }
     });
 });
+
+// Attention is computed from the rounded keys that the cache has, and those are the keys of the trace.
+for (const dtype of ["f16", "q8_0", "q4_0"])
+  test(`${dtype} caches: attention is the softmax of the queries and the rounded keys of the trace`, () =>
+    withSession("llama", { kv: { dtype } }, async (session, prompt) => {
+      const { attention, queries, keys } = await session.trace(prompt, { what: ["attention", "queries", "keys"] });
+      for (const layer of [0, 1]) {
+        const [heads, rows, dim] = queries[layer].shape;
+        const group = heads / keys[layer].shape[0];
+        for (let head = 0; head < heads; head++) {
+          const row = rows - 1;
+          const query = rowsOf(queries[layer], [row], head)[0];
+          const scores = Array.from({ length: rows }, (_, token) => {
+            const key = rowsOf(keys[layer], [token], Math.floor(head / group))[0];
+            return query.reduce((sum, value, i) => sum + value * key[i], 0) / Math.sqrt(dim);
+          });
+          const total = scores.reduce((sum, score) => sum + Math.exp(score), 0);
+          near(rowsOf(attention[layer], [row], head), [scores.map((score) => Math.exp(score) / total)], `head ${head}`);
+        }
+      }
+    }));
 
 test("the Worker returns the same trace", async () => {
   const there = await load();

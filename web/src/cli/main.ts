@@ -17,6 +17,7 @@ import { exitCodeOf, reportError } from "./report_error.js";
 import { addServe } from "./serve/serve.js";
 import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
+import { addTrace } from "./trace.js";
 
 /** In the order of the help. */
 const COMMANDS = [
@@ -30,6 +31,7 @@ const COMMANDS = [
   addRank,
   addServe,
   addPerplexity,
+  addTrace,
   addConvert,
   addModels,
   addBench,

@@ -10,6 +10,7 @@ export const nodeFilePlatform: FilePlatform = {
   hubDisk: async () => (await import("./hub/disk.node.js")).nodeDisk(process.env),
   memoryBytes: () => node.os.totalmem(),
   environment: () => process.env,
+  keptFiles: async () => (await import("./kept_files.node.js")).diskKeptFiles,
 };
 
 /** Reads a local file by its path or `file:` address. @internal */

@@ -3,6 +3,13 @@ import type { FileSet } from "./byte_source.js";
 import type { Locks } from "./cache/locks.js";
 import type { HubDisk } from "./hub/disk.js";
 
+/** Files that are written and read whole. Calls throw INVALID_ARGUMENT (the name) and INVALID_FILE. @internal */
+export interface KeptFiles {
+  /** Replaces a file of that name. On failure it stays as it was. */
+  write(name: string | URL, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  read(name: string | URL): Promise<Uint8Array>;
+}
+
 /** File access on the current platform. @internal */
 export interface FilePlatform {
   readonly fetch: typeof fetch;
@@ -22,6 +29,8 @@ export interface FilePlatform {
   readonly caches?: CacheStorage;
   /** Web Locks, where the engine has them. */
   readonly locks?: Locks | undefined;
+  /** Where sessions are kept. Missing in browsers, which keep them in OPFS. */
+  readonly keptFiles?: () => Promise<KeptFiles>;
 }
 
 /** File access in pages and Workers. OPFS and the Cache API need a secure context. @internal */

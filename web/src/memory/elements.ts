@@ -10,10 +10,10 @@ export const DTYPES = ["f32", "f16", "bf16"] as const;
 export type DType = (typeof DTYPES)[number];
 
 /**
- * Element types of cached keys and values. `q8_0` is GGUF's format: blocks of 32 elements, each with an f16 scale and 32 signed bytes (8.5 bits
- * per element).
+ * Element types of cached keys and values. `q8_0` and `q4_0` are GGUF's formats: blocks of 32 elements, each with an f16 scale and 32 integers of
+ * 8 or 4 bits (8.5 or 4.5 bits per element).
  */
-export const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0"] as const;
+export const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
 /** One of {@link CACHE_DTYPES}. */
 export type CacheDType = (typeof CACHE_DTYPES)[number];
 

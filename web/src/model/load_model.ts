@@ -1,7 +1,7 @@
 // Opens a model's files, plans its weights and loads them.
 import { type Dict, isDict } from "../base/dict.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
-import type { FilePlatform } from "../files/platform.js";
+import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
 import { Formats } from "../grammar/formats.js";
 import type { Heap } from "../memory/heap.js";
 import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } from "../text/tokenizer.js";
@@ -69,11 +69,14 @@ export async function loadModel(
     }),
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
-  return new Model({ core, tokenizer, cacheSettings, sampling, formats }, info, chatTemplate, {
+  const { keptFiles = inOpfs } = environment.files;
+  return new Model({ core, tokenizer, cacheSettings, sampling, formats, keptFiles }, info, chatTemplate, {
     files: environment.files,
     mappings,
   });
 }
+
+const inOpfs = async (): Promise<KeptFiles> => (await import("../files/kept_files.js")).opfsKeptFiles(webFiles);
 
 async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {
   const { onProgress, ...rest } = options;

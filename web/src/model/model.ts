@@ -38,10 +38,12 @@ import {
   type GenerateManyOptions,
   MODEL_GENERATE_OPTIONS,
   type ModelGenerateOptions,
+  type OpenSessionOptions,
   readCheckpoints,
   SESSION_OPTIONS,
   type SessionOptions,
 } from "./session/options.js";
+import { openSession } from "./session/open_session.js";
 import { Session } from "./session/session.js";
 import type { SessionModel } from "./session/session_model.js";
 
@@ -171,6 +173,14 @@ export class Model implements Disposable {
     };
     const { loadAdapter } = await import("./adapters/load_adapter.js"); // loaded only for adapters
     return loadAdapter({ ...this.#files, core: this.#core, count }, source, given);
+  }
+
+  /**
+   * Opens a session that {@link Session.keep} wrote, also in another process or page.
+   * @throws {@link RopewalkError} INVALID_FILE (there is none of that name), and as {@link Session.restore}.
+   */
+  async openSession(name: string | URL, options?: OpenSessionOptions): Promise<Session> {
+    return openSession(this.#parts, name, options, (given) => this.session(given));
   }
 
   /**

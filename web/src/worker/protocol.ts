@@ -8,7 +8,7 @@ import type { GenerateManyOptions, GenerateOptions } from "../model/session/opti
 import type { ModelInfo, Prompt } from "../model/model.js";
 import type { AdapterInfo } from "../model/adapters/adapter.js";
 import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
-import type { ForkOptions, SessionOptions } from "../model/session/options.js";
+import type { ForkOptions, OpenSessionOptions, SessionOptions } from "../model/session/options.js";
 import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
@@ -96,6 +96,7 @@ export interface ServerMethods {
   tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
   encodeChat(tokenizer: number, text: string): Int32Array;
   session(model: number, options: SessionOptions): SessionHandle;
+  openSession(model: number, name: string, options: OpenSessionOptions): Promise<SessionHandle>;
   fork(session: number, options: ForkOptions): SessionHandle;
   sessionState(session: number): SessionState;
   /**

@@ -12,7 +12,7 @@ import type { GenerateManyOptions, GenerateOptions } from "../model/session/opti
 import { receiveDraft } from "./draft_handle.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
-import type { ForkOptions, SessionOptions } from "../model/session/options.js";
+import type { ForkOptions, OpenSessionOptions, SessionOptions } from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
@@ -77,6 +77,7 @@ const INVOCABLE = {
     "extend",
     "save",
     "restore",
+    "keep",
   ],
 } as const satisfies { [One in Kind]: readonly (keyof Kinds[One])[] };
 
@@ -154,6 +155,10 @@ export class RpcServer implements ServerMethods {
 
   session(model: number, options: SessionOptions): SessionHandle {
     return this.#addSession(this.#get("model", model).session(this.#received(options)));
+  }
+
+  async openSession(model: number, name: string, options: OpenSessionOptions): Promise<SessionHandle> {
+    return this.#addSession(await this.#get("model", model).openSession(name, this.#received(options)));
   }
 
   fork(session: number, options: ForkOptions): SessionHandle {

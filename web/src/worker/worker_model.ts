@@ -11,7 +11,12 @@ import {
   PERPLEXITY_OPTIONS,
   type PerplexityOptions,
 } from "../model/options.js";
-import { GENERATE_MANY_OPTIONS, MODEL_GENERATE_OPTIONS, SESSION_OPTIONS } from "../model/session/options.js";
+import {
+  GENERATE_MANY_OPTIONS,
+  MODEL_GENERATE_OPTIONS,
+  OPEN_SESSION_OPTIONS,
+  SESSION_OPTIONS,
+} from "../model/session/options.js";
 import type { IndexedPiece } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
@@ -19,7 +24,7 @@ import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from
 import { isList, type TextInput, textList } from "../model/embed/text_input.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
-import type { SessionOptions } from "../model/session/options.js";
+import type { OpenSessionOptions, SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
@@ -82,6 +87,17 @@ export class WorkerModel implements AsyncDisposable {
     );
     memory.adapters += handle.info.bytes;
     return adapterOf(handle);
+  }
+
+  /**
+   * Opens a session that `keep()` wrote, as `Model.openSession`. The Worker reads it.
+   * @throws {@link RopewalkError} as `Model.openSession`.
+   */
+  async openSession(name: string | URL, options?: OpenSessionOptions): Promise<WorkerSession> {
+    const given = sendAdapters({ ...checkOptions(options, OPEN_SESSION_OPTIONS) }, this.#client);
+    const address = name instanceof URL ? name.href : name;
+    const handle = await this.#client.send((server) => server.openSession(this.#id, address, given));
+    return new WorkerSession(this.#client, this, handle);
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   EXTEND_OPTIONS,
   FORK_OPTIONS,
   GENERATE_OPTIONS,
+  RESTORE_OPTIONS,
   RETUNE_OPTIONS,
   SHIFT_OPTIONS,
 } from "../model/session/options.js";
@@ -22,6 +23,7 @@ import type { Steering } from "../model/session/layer_changes.js";
 import { type Trace, TRACE_OPTIONS, type TraceOptions } from "../model/session/trace_options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type {
+  RestoreOptions,
   RetuneSessionOptions,
   SessionAppendOptions,
   ForkOptions,
@@ -39,7 +41,7 @@ import { adaptersToSend } from "./worker_adapter.js";
  *
  * Calls on a session run one after the other, in the order in which they were made. Calls wait for a generation until
  * its last piece, or until its loop is left. Only those that read (`tokens`, `text`, `logits`, `logprobs`, `logprobOf`,
- * `hidden`, `attention`, `keys`, `save`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
+ * `hidden`, `attention`, `keys`, `save`, `keep`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
  * wait, they end the generation: the next step of its loop throws INVALID_ARGUMENT.
  */
 export class WorkerSession implements AsyncDisposable {
@@ -273,8 +275,16 @@ export class WorkerSession implements AsyncDisposable {
    * stays. On failure the session is unchanged.
    * @throws {@link RopewalkError} INVALID_BYTES, CACHE_FULL, INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
-  async restore(bytes: Uint8Array): Promise<void> {
-    await this.#change("restore", savedBytes(bytes));
+  async restore(bytes: Uint8Array, options?: RestoreOptions): Promise<void> {
+    await this.#change("restore", savedBytes(bytes), { ...checkOptions(options, RESTORE_OPTIONS) });
+  }
+
+  /**
+   * Saves the session and writes the bytes from the Worker, as `Session.keep`: they don't pass the caller's thread.
+   * @throws {@link RopewalkError} as `Session.keep`.
+   */
+  async keep(name: string | URL): Promise<void> {
+    await this.#read("keep", name instanceof URL ? name.href : name);
   }
 
   /**

@@ -1,7 +1,9 @@
 // `ropewalk chat`: a conversation with a model.
 import { createInterface, type Interface } from "node:readline/promises";
+import { stat } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
+import { fail } from "../../base/errors.js";
 import type { Model } from "../../index.node.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { formatFrom } from "../generate/format_flags.js";
@@ -11,11 +13,12 @@ import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, modelSummary, requireTemplate, warnAboutLength } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
-import { chatHelp, runChatCommand } from "./commands.js";
+import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
 
 interface Flags extends TextFlags {
   maxTokens: number;
+  session?: string;
 }
 
 const EXAMPLES = `
@@ -34,7 +37,11 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .option("--system <text>", "system message (default: none)")
     .addOption(chatTemplateOption())
-    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512);
+    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
+    .option(
+      "--session <file>",
+      "continue the chat in this file if there is one, and save it there at the end, as /load and /save",
+    );
   addTextOptions(command, "extend", "remove the oldest messages");
   command
     .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
@@ -47,6 +54,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     requireTemplate(model, "use ropewalk generate");
     const conversation = new Conversation(model, flags.system, options);
     try {
+      if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session);
       warnAboutLength(terminal, conversation.session, model);
       const { maxTokens, whenFull } = flags;
       await new Chat(
@@ -56,10 +64,25 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         { ...samplingFrom(flags), ...format, ...drafting, maxTokens, whenFull },
         signal,
       ).run();
+      if (flags.session !== undefined) terminal.note(await saveTo(conversation, model, flags.session));
     } finally {
       conversation.session.dispose();
     }
   });
+}
+
+/** Loads the chat of --session, if there is one. */
+async function continueChat(terminal: Terminal, model: Model, conversation: Conversation, path: string): Promise<void> {
+  if ((await stat(path).catch(() => undefined)) === undefined) return;
+  const [system] = conversation.messages;
+  terminal.note(await loadFrom(conversation, model, path));
+  const [first] = conversation.messages;
+  if (system !== undefined && (first?.role !== "system" || first.content !== system.content))
+    fail(
+      "INVALID_ARGUMENT",
+      "--system",
+      `differs from that of the chat in ${path}; leave it out, or name another file`,
+    );
 }
 
 /** Reads messages from stdin and prints answers on stdout, everything else on stderr. */

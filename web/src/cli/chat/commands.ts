@@ -24,8 +24,8 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     summary: "change the RoPE scaling (yarn:4, linear:4, none): cached keys are re-rotated, not recomputed",
     run: retune,
   },
-  "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: save },
-  "/load": { argument: "<file>", summary: "continue a saved chat", run: restore },
+  "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: saveTo },
+  "/load": { argument: "<file>", summary: "continue a saved chat", run: loadFrom },
 };
 
 /** The list of chat commands. */
@@ -69,7 +69,8 @@ function retune({ session }: Conversation, model: Model, argument: string): stri
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
 }
 
-async function save({ session, messages }: Conversation, model: Model, path: string): Promise<string> {
+/** Saves a chat in a file. Returns a message about it. */
+export async function saveTo({ session, messages }: Conversation, model: Model, path: string): Promise<string> {
   const bytes = await saveChat(path, {
     model: model.info.name,
     messages: [...messages],
@@ -79,7 +80,8 @@ async function save({ session, messages }: Conversation, model: Model, path: str
   return `${path}: ${formatBytes(bytes)}`;
 }
 
-async function restore(conversation: Conversation, model: Model, path: string): Promise<string> {
+/** Continues the chat in a file. Returns a message about it. */
+export async function loadFrom(conversation: Conversation, model: Model, path: string): Promise<string> {
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
     fail("INVALID_ARGUMENT", path, `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`);

@@ -10,6 +10,7 @@ import {
   type SessionOptions,
 } from "../../index.node.js";
 import { type Speed, speedOf } from "../format.js";
+import { commonLength } from "../common_length.js";
 import type { SavedChat } from "./saved_chat.js";
 
 /** Options for generating answers. */
@@ -144,12 +145,4 @@ export class Conversation {
       this.#messages = [...this.#system, ...this.#messages.slice(first + 2)]; // removes the oldest message and its answer
     }
   }
-}
-
-/** Length of the common prefix. */
-function commonLength(a: readonly number[], b: ArrayLike<number>): number {
-  const limit = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < limit && a[length] === b[length]) length += 1;
-  return length;
 }

@@ -6,16 +6,19 @@ import type { FinishReason, GenerateOptions, Model, Session } from "../../index.
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
+import { commonLength } from "../common_length.js";
 import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
 import { samplingFrom } from "./sampling.js";
+import { keepSession, openSession } from "./session_file.js";
 import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
 
 interface Flags extends TextFlags {
   maxTokens?: number;
   stop?: string[];
   chat?: true;
+  session?: string;
 }
 
 /** What `--json` prints. */
@@ -25,6 +28,7 @@ interface Generated {
   tokens: number[];
   finish: FinishReason | "interrupted";
   seed: number;
+  /** Tokens of the prompt that were read: without those that --session had. */
   prompt: Speed;
   generation: Speed;
   context: { tokens: number; length: number; bytes: number };
@@ -38,6 +42,7 @@ Examples:
   ropewalk generate model.gguf "Is a reef knot safe?" --chat --choice yes --choice no
   ropewalk generate model.gguf "Name three knots." --chat --lora sailor/ --lora brief.gguf:0.5
   ropewalk generate model.gguf - --context 8192 --rope-type yarn --factor 4 < long.txt
+  ropewalk generate model.gguf - --session notes.session < long.txt
   ropewalk generate model.gguf "The story" --max-tokens 5000 --when-full extend --seed 1
 
 The text is printed on stdout, a summary on stderr. Ctrl-C ends the text early (exit code 130).`;
@@ -58,6 +63,10 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
+    .option(
+      "--session <file>",
+      "keep what was read in a file: a later prompt with the same beginning reads only the rest; the file is made or replaced",
+    )
     .addOption(chatTemplateOption());
   addTextOptions(command, "stop", "discard the older half");
   command
@@ -82,7 +91,7 @@ async function run(
   const format = await formatFrom(flags);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
-    const session = model.session(options);
+    const session = await openSession(model, flags.session, options);
     try {
       warnAboutLength(terminal, session, model);
       const generated = await generate(
@@ -93,6 +102,7 @@ async function run(
         { ...format, ...drafting },
         signal,
       );
+      await keepSession(session, flags.session);
       terminal.note(summary(generated));
       terminal.result(generated);
       if (generated.finish === "interrupted") process.exitCode = 130;
@@ -136,9 +146,11 @@ async function generate(
   let [text, finish]: [string, Generated["finish"]] = ["", "length"];
   const start = performance.now();
   let promptEnd = start;
-  const bar = terminal.progress("Reading the prompt", prompt.length);
+  const cached = commonLength(session.tokens, prompt);
+  session.rewind(cached);
+  const bar = terminal.progress("Reading the prompt", prompt.length - cached);
   try {
-    await session.append(prompt, { signal, onProgress: ({ done, total }) => bar.update(done, total) });
+    await session.append(prompt.subarray(cached), { signal, onProgress: ({ done, total }) => bar.update(done, total) });
     bar.stop();
     promptEnd = performance.now();
     for await (const piece of session.generate(options)) {
@@ -160,7 +172,7 @@ async function generate(
     tokens,
     finish,
     seed: options.seed,
-    prompt: speedOf(prompt.length, promptEnd - start),
+    prompt: speedOf(prompt.length - cached, promptEnd - start),
     generation: speedOf(tokens.length, end - promptEnd),
     context: { tokens: session.length, length: session.contextLength, bytes: session.bytes },
     rope: session.rope,

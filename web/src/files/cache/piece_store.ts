@@ -85,9 +85,10 @@ type OpfsFileHandle = Partial<Pick<FileSystemFileHandle, "createWritable">> & {
   createSyncAccessHandle?(): Promise<SyncFile>;
 };
 
-async function createOpfsStore(platform: FilePlatform): Promise<PieceStore | undefined> {
+/** Opens a folder of OPFS that can be written; undefined if there is no OPFS. Rejects if it can't be used. @internal */
+export async function createOpfsStore(platform: FilePlatform, name = FOLDER): Promise<PieceStore | undefined> {
   const root = await platform.opfsRoot?.();
-  const folder = await root?.getDirectoryHandle(FOLDER, { create: true });
+  const folder = await root?.getDirectoryHandle(name, { create: true });
   if (folder === undefined) return undefined;
   const store = opfsStore(folder, platform.locks);
   // Some engines can't write OPFS files outside a Worker. Locked, because another tab could remove the file in the middle.

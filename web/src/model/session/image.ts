@@ -33,7 +33,7 @@ const HEADER_BYTES = 16;
 const DAMAGED = "are damaged or cut short; read them again from where they are kept, or save the session again";
 
 /** @internal */
-export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array {
+export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array<ArrayBuffer> {
   const json = new TextEncoder().encode(JSON.stringify({ ...saved, states: states.length }));
   const bytes = new Uint8Array(HEADER_BYTES + json.length + cache.length + states.length);
   const view = new DataView(bytes.buffer);

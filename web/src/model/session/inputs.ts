@@ -4,6 +4,7 @@ import { fail } from "../../base/errors.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
 import { readSession } from "./image.js";
+import type { RestoredRope } from "./options.js";
 import type { SessionText } from "./text.js";
 
 /** The tokens of text or token ids to append. Throws CACHE_FULL. @internal */
@@ -32,7 +33,7 @@ export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
 }
 
 /** As Session.restore(). @internal */
-export function restoreText(text: SessionText, bytes: Uint8Array): void {
+export function restoreText(text: SessionText, bytes: Uint8Array, rope: RestoredRope): void {
   const { images, ...saved } = readSession(bytes, {
     fingerprint: withAdapters(text.core.fingerprint, text.adapters),
     vocabularySize: text.core.vocabularySize,
@@ -45,5 +46,5 @@ export function restoreText(text: SessionText, bytes: Uint8Array): void {
       "bytes",
       `have ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
     );
-  text.restore(saved, images);
+  text.restore(saved, images, rope);
 }

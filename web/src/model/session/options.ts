@@ -1,5 +1,5 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
-import { wholeNumber } from "../../base/checks.js";
+import { codeIn, wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { OutputFormat } from "../../grammar/format.js";
 import type { AdapterOptions, AdaptersInUse } from "../adapters/in_use.js";
@@ -94,6 +94,12 @@ export function readCheckpoints(given: SessionOptions["checkpoints"], stateBytes
   };
 }
 
+/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
+export function readRestoreOptions(options: RestoreOptions | undefined): RestoredRope {
+  const { rope = "saved" } = checkOptions(options, RESTORE_OPTIONS);
+  return RESTORED_ROPES[codeIn(RESTORED_ROPES, rope, "rope")]!;
+}
+
 /** Options of `session.append()`. */
 export interface SessionAppendOptions {
   /**
@@ -104,6 +110,23 @@ export interface SessionAppendOptions {
   /** Called after each batch, with numbers of tokens. */
   onProgress?: (progress: { done: number; total: number }) => void;
 }
+
+/**
+ * The RoPE of a restored session: the one it was saved with, or the one its model was loaded with. Then the keys are
+ * re-rotated, as by `session.retune()`.
+ */
+export const RESTORED_ROPES = ["saved", "model"] as const;
+/** One of {@link RESTORED_ROPES}. */
+export type RestoredRope = (typeof RESTORED_ROPES)[number];
+
+/** Options of `session.restore()`. */
+export interface RestoreOptions {
+  /** Its RoPE. Default: `saved`. */
+  rope?: RestoredRope;
+}
+
+/** Options of `model.openSession()`. */
+export interface OpenSessionOptions extends SessionOptions, RestoreOptions {}
 
 /** Options of `session.shift()`. */
 export interface ShiftSessionOptions {
@@ -195,6 +218,15 @@ export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session
   contextLength: true,
   checkpoints: true,
   adapters: true,
+});
+/** @internal */
+export const RESTORE_OPTIONS: OptionNames = optionNames<RestoreOptions>("restore()", { rope: true });
+/** @internal */
+export const OPEN_SESSION_OPTIONS: OptionNames = optionNames<OpenSessionOptions>("openSession()", {
+  contextLength: true,
+  checkpoints: true,
+  adapters: true,
+  rope: true,
 });
 /** @internal */
 export const FORK_OPTIONS: OptionNames = optionNames<ForkOptions>("fork()", {

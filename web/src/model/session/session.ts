@@ -1,10 +1,8 @@
 // The public Session class: the text that a model has read, and its continuation.
-import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
+import { optionalFunction, optionalSignal, wholeNumber } from "../../base/checks.js";
 import { disposeSymbol } from "../../base/dispose.js";
-import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
 import type { RopeOverrides } from "../../config/overrides.js";
-import { inOption, overrideRopeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import { CallQueue } from "./call_queue.js";
 import { extendText } from "./extend.js";
@@ -22,13 +20,15 @@ import {
   type ForkOptions,
   type GenerateOptions,
   readCheckpoints,
-  RETUNE_OPTIONS,
   type RetuneSessionOptions,
+  readRestoreOptions,
+  type RestoreOptions,
   type SessionAppendOptions,
   SHIFT_OPTIONS,
   type ShiftSessionOptions,
 } from "./options.js";
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
+import { retuning } from "./retune.js";
 import type { SessionModel } from "./session_model.js";
 import { restoreText, setAdapters, tokensToRead } from "./inputs.js";
 import { SessionText } from "./text.js";
@@ -36,8 +36,6 @@ import type { LayerHook, Steering } from "./layer_changes.js";
 import type { Trace, TraceOptions } from "./trace_options.js";
 import { readTraceOptions } from "./trace_settings.js";
 import { checkWatchable } from "../layer_walk.js";
-
-const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 
 /**
  * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
@@ -286,22 +284,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   retune(rope: RopeOverrides, options?: RetuneSessionOptions): void {
-    const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
-    const text = this.#text;
-    const contextLength = checkContext(given ?? text.contextLength);
-    const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
-    if (text.rope === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
-    if (group === undefined)
-      return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
-    const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropeOf(group), rope));
-    this.#queue.now("retune", "change", () => {
-      if (contextLength < text.length) {
-        const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;
-        fail("INVALID_ARGUMENT", "contextLength", message);
-      }
-      inOption("rope", rope, () => text.retune(group, changed));
-      text.contextLength = contextLength;
-    });
+    this.#queue.now("retune", "change", retuning(this.#text, rope, options));
   }
 
   /**
@@ -346,7 +329,7 @@ export class Session implements Disposable {
    * version and a checksum. They don't contain the context length or checkpoints.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
    */
-  save(): Uint8Array {
+  save(): Uint8Array<ArrayBuffer> {
     return this.#queue.now("save", "read", () => this.#text.save());
   }
 
@@ -354,10 +337,22 @@ export class Session implements Disposable {
    * Replaces the tokens, keys, values and RoPE of this session by saved ones. Its context length stays. On failure the
    * session is unchanged.
    * @throws {@link RopewalkError} INVALID_BYTES (damaged, or saved with another model or other adapters), CACHE_FULL (more tokens than the
-   * context length), INVALID_ARGUMENT (not bytes, or a call runs), OUT_OF_MEMORY, DISPOSED.
+   * context length), INVALID_ARGUMENT (not bytes, or a call runs), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED.
    */
-  restore(bytes: Uint8Array): void {
-    this.#queue.now("restore", "change", () => restoreText(this.#text, bytes));
+  restore(bytes: Uint8Array, options?: RestoreOptions): void {
+    const rope = readRestoreOptions(options);
+    this.#queue.now("restore", "change", () => restoreText(this.#text, bytes, rope));
+  }
+
+  /**
+   * Saves the session as {@link Session.save} and writes the bytes: in Node to a file, in a page to OPFS, in the folder
+   * `ropewalk-sessions`. `model.openSession()` reads them. The session may change while they are written.
+   * @param name - Node: a path or `file:` URL; a page: a name without slashes
+   * @throws {@link RopewalkError} as `save()`; INVALID_FILE (it can't be written: a file of that name is as it was).
+   */
+  async keep(name: string | URL): Promise<void> {
+    const bytes = this.save();
+    await (await this.#model.keptFiles()).write(name, bytes);
   }
 
   /** Frees the memory, and ends calls that run or wait with DISPOSED. Calling it twice is harmless. Using the session afterwards throws DISPOSED. */

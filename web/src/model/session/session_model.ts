@@ -1,4 +1,5 @@
 // What the sessions of a model share.
+import type { KeptFiles } from "../../files/platform.js";
 import type { Formats } from "../../grammar/formats.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import type { CacheSettings, ModelCore } from "../model_core.js";
@@ -13,4 +14,6 @@ export interface SessionModel {
   readonly sampling: SamplingOptions;
   /** The texts that the option `format` allows. */
   readonly formats: Formats;
+  /** Where sessions are kept. */
+  readonly keptFiles: () => Promise<KeptFiles>;
 }

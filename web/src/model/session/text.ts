@@ -14,7 +14,7 @@ import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
 import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.js";
-import type { CheckpointSettings, SessionAppendOptions, TextSettings } from "./options.js";
+import type { CheckpointSettings, RestoredRope, SessionAppendOptions, TextSettings } from "./options.js";
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
 import type { BatchedText } from "../token_batches.js";
@@ -37,6 +37,8 @@ export class SessionText implements BatchedText {
    * (long_rope.ts).
    */
   #ropes: Readonly<RopeConfig>[];
+  /** Those of the model. */
+  readonly #modelRopes: readonly Readonly<RopeConfig>[];
   #hasFreshLogits = false; // whether #logits follow the last token
   #hidden: Float32Array | undefined;
   readonly #checkpoints: CheckpointSettings;
@@ -54,6 +56,7 @@ export class SessionText implements BatchedText {
     this.#held = core.newMemory(cacheSettings, { checkpoints: settings.count, adapters: settings.adapters });
     this.changes = new LayerChanges(core, () => this.checkAlive());
     this.#ropes = this.#cache.groups.map(({ config }) => config);
+    this.#modelRopes = this.#ropes.slice();
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
@@ -295,7 +298,7 @@ export class SessionText implements BatchedText {
     this.#changed();
   }
 
-  save(): Uint8Array {
+  save(): Uint8Array<ArrayBuffer> {
     const cache = saveCache(this.#cache, 0);
     const states = this.memory.saveStates();
     return writeSession(
@@ -305,8 +308,9 @@ export class SessionText implements BatchedText {
     );
   }
 
-  /** Builds a new memory, and only then replaces the old one. */
-  restore({ tokens, ropes }: SavedSession, images: SavedImages): void {
+  /** Builds a new memory, and only then replaces the old one. Keys that other RoPEs have rotated are re-rotated. */
+  restore({ tokens, ropes: saved }: SavedSession, images: SavedImages, rope: RestoredRope): void {
+    const ropes = rope === "model" ? this.#modelRopes : saved;
     const { adapters } = this;
     const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count, adapters });
     try {

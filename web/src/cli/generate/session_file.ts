@@ -1,0 +1,27 @@
+// The file of --session: what a command has read, for the next one whose text begins the same.
+import { stat } from "node:fs/promises";
+import { fail } from "../../base/errors.js";
+import { type Model, RopewalkError, type Session, type SessionOptions } from "../../index.node.js";
+
+/**
+ * The session in a file, under the RoPE of the model; an empty one without a file, or if there is none yet.
+ * @throws {@link RopewalkError} as `openSession()`, with the file as the field: so a file that isn't a session stays as it is.
+ */
+export async function openSession(model: Model, file: string | undefined, options: SessionOptions): Promise<Session> {
+  if (file === undefined || (await stat(file).catch(() => undefined)) === undefined) return model.session(options);
+  return withField(file, () => model.openSession(file, { ...options, rope: "model" }));
+}
+
+/** Writes the file. */
+export async function keepSession(session: Session, file: string | undefined): Promise<void> {
+  if (file !== undefined) await withField("--session", () => session.keep(file));
+}
+
+async function withField<T>(field: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (cause) {
+    if (!(cause instanceof RopewalkError)) throw cause;
+    fail(cause.code, field, cause.message.slice(cause.field.length + 2), { cause });
+  }
+}

@@ -1,0 +1,36 @@
+// Files that a program keeps on disk, by path.
+import { node } from "../base/builtins.node.js";
+import { fail } from "../base/errors.js";
+import { messageOf, show } from "../base/show.js";
+import type { KeptFiles } from "./platform.js";
+
+/** @internal */
+export const diskKeptFiles: KeptFiles = {
+  /** Under a temporary name first: a failure leaves an existing file as it was. */
+  async write(given, bytes) {
+    const path = pathOf(given);
+    const unfinished = `${path}.${node.crypto.randomUUID()}.unfinished`;
+    try {
+      await node.fs.writeFile(unfinished, bytes, { flag: "wx" });
+      await node.fs.rename(unfinished, path);
+    } catch (cause) {
+      await node.fs.rm(unfinished, { force: true }).catch(() => undefined);
+      fail("INVALID_FILE", "name", `${path} can't be written: ${messageOf(cause)}`, { cause });
+    }
+  },
+  async read(given) {
+    const path = pathOf(given);
+    const bytes = await node.fs.readFile(path).catch((cause: unknown) => {
+      fail("INVALID_FILE", "name", `${path} can't be read: ${messageOf(cause)}`, { cause });
+    });
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  },
+};
+
+function pathOf(given: string | URL): string {
+  const isAddress = given instanceof URL || /^file:/.test(given);
+  if (typeof given !== "string" && !(given instanceof URL))
+    fail("INVALID_ARGUMENT", "name", `must be a path or a file: URL (got ${show(given)})`);
+  if (String(given) === "") fail("INVALID_ARGUMENT", "name", "is empty; pass the path of a file");
+  return isAddress ? node.url.fileURLToPath(given) : given;
+}

@@ -1,0 +1,29 @@
+// session.retune(): another RoPE for a kind of layers.
+import { codeIn } from "../../base/checks.js";
+import { fail } from "../../base/errors.js";
+import { checkOptions } from "../../base/options.js";
+import type { RopeOverrides } from "../../config/overrides.js";
+import { inOption, overrideRopeConfig } from "../../config/rope_config.js";
+import { checkContext, RETUNE_OPTIONS, type RetuneSessionOptions } from "./options.js";
+import type { SessionText } from "./text.js";
+
+const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
+
+/** Checks the arguments of Session.retune(), and returns what makes the change. @internal */
+export function retuning(text: SessionText, rope: RopeOverrides, options?: RetuneSessionOptions): () => void {
+  const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
+  const contextLength = checkContext(given ?? text.contextLength);
+  const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
+  if (text.rope === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
+  if (group === undefined)
+    return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
+  const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropeOf(group), rope));
+  return () => {
+    if (contextLength < text.length) {
+      const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;
+      fail("INVALID_ARGUMENT", "contextLength", message);
+    }
+    inOption("rope", rope, () => text.retune(group, changed));
+    text.contextLength = contextLength;
+  };
+}
