@@ -130,7 +130,7 @@ test("the file that is chosen", () => {
     /only pytorch_model\.bin; .*save it, which writes/,
   );
   refused("a/b", sized({ "onnx/model.onnx": 1 }), "UNSUPPORTED_MODEL", /only onnx\/model\.onnx; look for/);
-  refused("a/b", sized({ "adapter_model.safetensors": 1 }), "UNSUPPORTED_MODEL", /adapter.*merge it/);
+  refused("a/b", sized({ "adapter_model.safetensors": 1 }), "UNSUPPORTED_MODEL", /adapter.*load its base model/);
   refused("a/b", [], "UNSUPPORTED_MODEL", /no GGUF file/);
 });
 
