@@ -259,7 +259,7 @@ export class Session implements Disposable {
 
   /**
    * Removes all tokens after the first `length`. A model with recurrent layers goes back to the nearest checkpoint before
-   * that ({@link SessionOptions.checkpoints}), and reads the tokens after it again.
+   * that ({@link SessionOptions.checkpoints}), and reads the tokens after it again, which blocks the thread.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED.
    */
   rewind(length: number): void {
