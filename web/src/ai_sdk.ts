@@ -5,8 +5,10 @@
  */
 import { ropewalkProvider, type RopewalkProvider } from "./ai_sdk/provider.js";
 import type { Model } from "./model/model.js";
+import type { ServingOptions } from "./serving/options.js";
 import type { WorkerModel } from "./worker/worker_model.js";
 
+export type { ServingOptions } from "./serving/options.js";
 export type { RopewalkCallOptions } from "./ai_sdk/call_options.js";
 export type { RopewalkProvider } from "./ai_sdk/provider.js";
 export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./ai_sdk/vector_models.js";
@@ -15,6 +17,9 @@ export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./ai_sd
  * Makes a model a provider of the AI SDK: `generateText({ model: createRopewalk(model).languageModel(), prompt })`.
  * @param model - of `ropewalk` or `ropewalk/worker`, or the promise of one: calls wait until it has loaded
  */
-export function createRopewalk(model: Model | WorkerModel | PromiseLike<Model | WorkerModel>): RopewalkProvider {
-  return ropewalkProvider(model);
+export function createRopewalk(
+  model: Model | WorkerModel | PromiseLike<Model | WorkerModel>,
+  options?: ServingOptions,
+): RopewalkProvider {
+  return ropewalkProvider(model, options);
 }

@@ -5,6 +5,7 @@
  */
 import type { Model } from "./model/model.js";
 import { type OpenAIClient, openaiClient } from "./openai/client.js";
+import type { ServingOptions } from "./serving/options.js";
 import type { WorkerModel } from "./worker/worker_model.js";
 
 export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./openai/client.js";
@@ -25,17 +26,18 @@ export type { ResponseFormat } from "./openai/output_format.js";
 export type { Completion, CompletionRequestFields } from "./openai/text_completions.js";
 export type { Usage } from "./openai/usage.js";
 export type { Ending as Finish } from "./serving/events.js";
+export type { ServingOptions } from "./serving/options.js";
 export type { Tool } from "./serving/tool.js";
 
 /**
  * OpenAI's methods over a model: `openai(model).chat.completions.create({ messages })`. They take and return what the
  * `openai` client's do. A field that isn't known or can't be followed is refused by name.
  *
- * Calls run one after the other, in one session that stays: the next turn of a chat reads only what is new. `dispose()`
- * frees it.
+ * Calls run in a session that stays, one after the other: the next turn of a chat reads only what is new. With the
+ * option `parallel`, there are several sessions, and their calls share the steps of the model. `dispose()` frees them.
  *
  * With a model of `ropewalk/worker`, generating doesn't block the page.
  */
-export function openai(model: Model | WorkerModel): OpenAIClient {
-  return openaiClient(model);
+export function openai(model: Model | WorkerModel, options?: ServingOptions): OpenAIClient {
+  return openaiClient(model, options);
 }

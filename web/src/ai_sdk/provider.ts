@@ -1,5 +1,6 @@
 // The provider: the AI SDK's models over one model.
 import type { EmbeddingModelV4, LanguageModelV4, ProviderV4, RerankingModelV4 } from "@ai-sdk/provider";
+import type { ServingOptions } from "../serving/options.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { languageModel } from "./language_model.js";
@@ -25,8 +26,8 @@ export interface RopewalkProvider extends ProviderV4, Disposable {
   dispose(): void;
 }
 
-export function ropewalkProvider(model: LoadingModel): RopewalkProvider {
-  const provided = new ProvidedModel(model);
+export function ropewalkProvider(model: LoadingModel, options: ServingOptions | undefined): RopewalkProvider {
+  const provided = new ProvidedModel(model, options);
   const language = (modelId?: string): LanguageModelV4 => languageModel(provided, modelId);
   const dispose = (): void => provided.dispose();
   const members = {

@@ -3,8 +3,9 @@ import { optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { answerEvents } from "../serving/events.js";
+import { readParallel, type ServingOptions } from "../serving/options.js";
 import { chatGeneration } from "../serving/prompt.js";
-import { PromptSession } from "../serving/prompt_session.js";
+import { PromptSessions } from "../serving/prompt_sessions.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
 import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
@@ -31,7 +32,7 @@ export interface CreateCall<Fields, Whole, Part> {
   (body: Fields, options?: CallOptions): Promise<Whole | AsyncGenerator<Part, void, void>>;
 }
 
-/** OpenAI's methods over a model. Calls run one after the other, in one session that stays. */
+/** OpenAI's methods over a model. Calls run in sessions that stay, as many at the same time as `parallel` says. */
 export interface OpenAIClient extends Disposable {
   readonly chat: {
     readonly completions: {
@@ -47,7 +48,7 @@ export interface OpenAIClient extends Disposable {
     /** Lists the one model. */
     readonly list: () => ModelList;
   };
-  /** Frees the session. The model stays. */
+  /** Frees the sessions. The model stays. */
   dispose(): void;
 }
 
@@ -60,8 +61,8 @@ export interface ModelList {
 const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
 
 /** Creates the object for a model. */
-export function openaiClient(model: ServedModel): OpenAIClient {
-  const prompts = new PromptSession(model);
+export function openaiClient(model: ServedModel, options?: ServingOptions): OpenAIClient {
+  const prompts = new PromptSessions(model, readParallel(options));
   const created = Math.floor(Date.now() / 1000);
   const { name } = model.info;
 

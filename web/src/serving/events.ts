@@ -3,7 +3,7 @@ import type { FinishReason, Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
-import type { PromptSession } from "./prompt_session.js";
+import type { PromptSessions, ReadPrompt } from "./prompt_sessions.js";
 
 /** A generated token with its probability. */
 export interface ScoredToken {
@@ -52,20 +52,20 @@ export interface Generation {
 
 /** Generates the answers, after the calls before. */
 export function answerEvents(
-  prompts: PromptSession,
+  prompts: PromptSessions,
   generation: Generation,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AnswerEvent, void, void> {
-  return prompts.inTurn(signal, () => allAnswers(prompts, generation, signal));
+  return prompts.inTurn(generation.prompt, signal, (read) => allAnswers(read, generation, signal));
 }
 
 async function* allAnswers(
-  prompts: PromptSession,
+  read: ReadPrompt,
   generation: Generation,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AnswerEvent, void, void> {
   const { prompt, count, options } = generation;
-  const { session, cached } = await prompts.read(prompt, signal);
+  const { session, cached } = await read();
   let [generated, reasoning] = [0, 0];
   for (let index = 0; index < count; index++) {
     const isLast = index === count - 1;

@@ -17,6 +17,8 @@ export interface AppSettings {
   origins: readonly string[];
   /** Bytes of the largest request. */
   maxBody: number;
+  /** Number of requests that run at the same time. */
+  parallel: number;
   /** Number of requests that may wait. */
   maxQueue: number;
   /** Whether only this machine reaches the server. */
@@ -35,9 +37,9 @@ export interface App {
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
 export function createApp(model: Model, settings: AppSettings): App {
-  const { token, origins, maxBody, maxQueue, isLocal } = settings;
-  const client = openaiClient(model);
-  const queue = new RequestQueue(maxQueue);
+  const { token, origins, maxBody, parallel, maxQueue, isLocal } = settings;
+  const client = openaiClient(model, { parallel });
+  const queue = new RequestQueue(parallel, maxQueue);
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
   let requests = 0;

@@ -1,27 +1,34 @@
-// Requests run one after the other, and only so many wait.
+// A few requests run at the same time, and only so many wait.
 
-/** Lets one request run at a time. */
+/** Lets a number of requests run at a time. */
 export class RequestQueue {
+  readonly #parallel: number;
   readonly #most: number;
-  #count = 0;
-  #last: Promise<void> = Promise.resolve();
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
-  /** @param most - number of requests that may wait */
-  constructor(most: number) {
+  /**
+   * @param parallel - number of requests that run at the same time
+   * @param most - number of requests that may wait
+   */
+  constructor(parallel: number, most: number) {
+    this.#parallel = parallel;
     this.#most = most;
   }
 
-  /** Waits until the requests before have ended. Returns what ends this one; undefined if too many wait. */
+  /** Waits until a request may run, in the order of the calls. Returns what ends it; undefined if too many wait. */
   enter(): Promise<() => void> | undefined {
-    if (this.#count > this.#most) return undefined;
-    this.#count += 1;
-    const before = this.#last;
-    let resolveEnd!: () => void;
-    this.#last = new Promise((resolve) => (resolveEnd = resolve));
-    const end = (): void => {
-      this.#count -= 1;
-      resolveEnd();
-    };
-    return before.then(() => end);
+    if (this.#running < this.#parallel) {
+      this.#running += 1;
+      return Promise.resolve(() => this.#end());
+    }
+    if (this.#waiting.length >= this.#most) return undefined;
+    return new Promise((resolve) => this.#waiting.push(() => resolve(() => this.#end())));
+  }
+
+  #end(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running -= 1;
+    else next();
   }
 }

@@ -16,6 +16,7 @@ interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags
   token?: string;
   cors?: string[];
   maxBody: number;
+  parallel: number;
   maxQueue: number;
   context?: number;
 }
@@ -23,7 +24,7 @@ interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 const EXAMPLES = `
-Paths: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health. Requests run one after the other.
+Paths: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health. Requests share the steps of the model.
 The environment variable ROPEWALK_TOKEN is a token too, which other programs can't see in the list of processes.
 Ctrl-C closes the server (exit code 0).
 
@@ -48,6 +49,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
       repeatable(parseOrigin),
     )
     .option("--max-body <n>", "largest request in KB", parseInteger(1), 4096)
+    .option("--parallel <n>", "requests that run at the same time, each with keys of its own", parseInteger(1, 32), 4)
     .option("--max-queue <n>", "requests that may wait; the next ones get 429", parseInteger(0), 16)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(chatTemplateOption())
@@ -59,7 +61,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  const { host, port, cors = [], maxBody, maxQueue } = flags;
+  const { host, port, cors = [], maxBody, parallel, maxQueue } = flags;
   const token = flags.token ?? process.env["ROPEWALK_TOKEN"];
   if (token === "") fail("INVALID_ARGUMENT", "--token", "must not be empty");
   const isLocal = LOOPBACK.test(host);
@@ -67,7 +69,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const { listen } = await import("./listen.js");
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, maxQueue, isLocal });
+    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, parallel, maxQueue, isLocal });
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
