@@ -94,7 +94,7 @@ TEST(Attention, ChunksOfKeys) {
       for (const int sink_tokens : {0, 4, 512, 600}) {
         SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, window " << window << ", " << sink_tokens
                                         << " sink tokens");
-        AttentionCall call({queries, keys, 2, 1, 8}, 1, kEveryRowType[(window + sink_tokens) % kRowTypes], Place::pages);
+        AttentionCall call({queries, keys, 2, 1, 8}, 1, kEveryRowType[(window % kRowTypes + sink_tokens) % kRowTypes], Place::pages);
         call.options.window = window;
         call.options.sink_tokens = sink_tokens;
         if (window % 2 == 0) call.options.sinks = sinks;
