@@ -61,6 +61,17 @@ test("stderr says how the vectors were made: by the flags, or by the model's fil
   assert.match((await ropewalk(["embed", ranker, "the cat"])).stderr, /^warning: a cross-encoder .* ropewalk rank /);
 });
 
+test("the lines of stdin stand in the place of -, once", async () => {
+  const { stdout } = await ropewalk(["embed", model, "a", "-", "d", "--json"], { input: "b\nc\n" });
+  assert.deepEqual(
+    JSON.parse(stdout).embeddings.map(({ text }) => text),
+    ["a", "b", "c", "d"],
+  );
+  const twice = await ropewalk(["embed", model, "-", "-"], { input: "b\n" });
+  assert.equal(twice.status, 2);
+  assert.match(twice.stderr, /^error: -: reads stdin, so it can stand among the texts only once/);
+});
+
 test("each line of stdin is a text, an empty one too", async () => {
   const words = ["embed", model, "-", "--json"];
   const textsOf = async (input) => JSON.parse((await ropewalk(words, { input })).stdout).embeddings;

@@ -59,6 +59,12 @@ test("--prompt-lookup gives the same text", async () => {
   assert.match((await ropewalk(["generate", llama, "a", "--prompt-lookup", "64"])).stderr, /from 0 to 63/);
 });
 
+test("--seed names its largest value", async () => {
+  const { status, stderr } = await ropewalk(["generate", llama, "a", "--seed", "9007199254740992"]);
+  assert.equal(status, 2);
+  assert.match(stderr, /from 0 to 9007199254740991/);
+});
+
 test("--draft gives the same text", async () => {
   const flags = ["-n", "30", "--temperature", "0", "--logit-bias", "7=9"];
   const plain = JSON.parse((await run(...flags)).stdout);

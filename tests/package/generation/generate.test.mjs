@@ -132,6 +132,14 @@ test("a full context: stop, shift, extend", async () => {
   extended.dispose();
 });
 
+test("whenFull: extend makes room for a long prompt too", async () => {
+  const prompt = Array.from({ length: 20 }, (_, i) => 5 + i);
+  const options = { contextLength: 8, maxTokens: 3, whenFull: "extend", temperature: 0, ignoreEnd: true };
+  assert.equal((await collect(model.generate(prompt, options))).length, 3);
+  assert.equal((await collect(model.generateMany([prompt, [5]], options))).length, 6);
+  await rejects(collect(model.generate(prompt, { ...options, whenFull: "stop" })), "CACHE_FULL", "tokens");
+});
+
 test("whenFull: shift at the smallest contexts", async () => {
   for (const contextLength of [1, 2, 3, 4, 5, 8]) {
     const session = model.session({ contextLength });

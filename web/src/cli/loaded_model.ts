@@ -91,7 +91,11 @@ export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength
 }
 
 /** Warns if the context is longer than the RoPE supports. */
-export function warnAboutLength(terminal: Terminal, { rope, contextLength }: Session, { info }: Model): void {
+export function warnAboutLength(
+  terminal: Terminal,
+  { rope, contextLength }: Pick<Session, "rope" | "contextLength">,
+  { info }: Model,
+): void {
   const supported = supportedLength(rope, info.trainedLength);
   const isUnlimited = rope === null || rope.rope_scaling?.rope_type?.startsWith("dynamic");
   if (isUnlimited || contextLength <= supported) return;

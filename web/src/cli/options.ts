@@ -7,7 +7,7 @@ export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER): (text:
     const value = Number(text);
     if (text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `Must be an integer ${max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`}.`,
+      `Must be an integer ${max === Number.MAX_SAFE_INTEGER && !(value > max) ? `from ${min} up` : `from ${min} to ${max}`}.`,
     );
   };
 }

@@ -27,6 +27,11 @@ interface ActiveText {
   readonly pieces: AsyncGenerator<Piece, void, void>;
 }
 
+/** Raises the context length of an empty session until a prompt fits. @internal */
+export function extendTo(session: Session, length: number): void {
+  while (session.contextLength < length) session.extend();
+}
+
 /** Throws INVALID_ARGUMENT. @internal */
 export function readBatchSize(given: unknown): number {
   return wholeNumber(given ?? 8, 1, 256, "batchSize");
@@ -97,6 +102,7 @@ async function begin(
   );
   const session = read === undefined ? newSession() : read.session.fork();
   try {
+    if (options.whenFull === "extend") extendTo(session, prompt.length);
     if (read === undefined) await inPrompt(index, () => session.append(prompt, signal && { signal }));
     const own = seed === undefined ? options : { ...options, seed: (seed + index) % 2 ** 53 };
     return { index, session, pieces: session.generate(own) };

@@ -63,7 +63,10 @@ export function memoryOf(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
-    cache: is_causal ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0) : 0,
+    cache:
+      is_causal && layers.length > 0
+        ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0)
+        : 0,
     states: sessionStateBytes(stateBytes(plan.config, plan.shapes)),
     workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
     adapters: 0,

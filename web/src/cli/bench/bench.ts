@@ -122,10 +122,11 @@ function explained(hasModel: boolean): string {
   return hasModel ? `${rotation}\n${model}` : rotation;
 }
 
-function memoryLine({ weights, cache, workspace, wasm }: ModelMemory & { wasm: number }): string {
+function memoryLine({ weights, cache, states, workspace, wasm }: ModelMemory & { wasm: number }): string {
   const parts = [
     `weights ${formatBytes(weights)}`,
-    `KV cache of ${BENCH_CONTEXT} tokens ${formatBytes(cache)}`,
+    ...(cache > 0 ? [`KV cache of ${BENCH_CONTEXT} tokens ${formatBytes(cache)}`] : []),
+    ...(states > 0 ? [`states ${formatBytes(states)}`] : []),
     `workspace ${formatBytes(workspace)}`,
   ];
   return `Memory: ${parts.join(", ")}; wasm memory in total ${formatBytes(wasm)}`;

@@ -53,7 +53,7 @@ export async function runChatCommand(line: string, conversation: Conversation, m
 }
 
 function info({ session, messages }: Conversation, model: Model): string {
-  const context = `${session.length} of ${session.contextLength} tokens, KV cache ${formatBytes(session.bytes)}`;
+  const context = `${session.length} of ${session.contextLength} tokens, ${model.info.memory.states > 0 ? "memory" : "KV cache"} ${formatBytes(session.bytes)}`;
   return `${modelSummary(model)}\nRoPE ${ropeSummary(session.rope)}; trained length ${model.info.trainedLength}\nContext ${context}; ${messages.length} messages`;
 }
 

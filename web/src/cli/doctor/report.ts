@@ -44,7 +44,7 @@ function groupText(group: LayerGroup, isTwoSided: boolean): string {
   const counts = Object.entries(pairs).filter(([, number]) => number > 0);
   return [
     `  ${names.length === 0 ? "all layers" : names.join(", ")}`,
-    `    ${rope_type}, base ${count(base)}, ${pairing} pairs, ${rotary_dim} of ${head_dim} elements rotated`,
+    `    ${rope_type}, base ${count(Number(base.toPrecision(6)))}, ${pairing} pairs, ${rotary_dim} of ${head_dim} elements rotated`,
     `    ${lengthsText(group)}, factor ${short(factor)}, attention factor ${short(group.attention_factor)}`,
     `    pairs: ${counts.map(([name, number]) => `${number} ${name}`).join(", ")}`,
   ].join("\n");

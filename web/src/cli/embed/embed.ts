@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { type EmbeddingInfo, load, type Pooling } from "../../index.node.js";
 import { POOLINGS } from "../../model/embed/embedding_plan.js";
 import { interruptible } from "../interrupt.js";
-import { modelOptions, withModel } from "../loaded_model.js";
+import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
@@ -67,6 +67,7 @@ async function run(
   const { pooling, dimensions, prompt, normalize, truncate } = flags;
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    warnAboutLength(terminal, { rope: model.rope, contextLength: model.info.contextLength }, model);
     const embed = (update: ProgressBar["update"]): Promise<Float32Array[]> =>
       model.embed(texts, {
         signal,

@@ -3,10 +3,13 @@ import { text as readStream } from "node:stream/consumers";
 import { fail } from "../../base/errors.js";
 import { readTextFile } from "../input_file.js";
 
-/** The texts of a command's arguments: the arguments, or for `-` the lines of stdin. @throws INVALID_ARGUMENT */
+/** The texts of a command's arguments, with the lines of stdin in the place of `-`. @throws INVALID_ARGUMENT */
 export async function textArguments(given: readonly string[]): Promise<readonly string[]> {
-  const isPiped = given.length === 1 && given[0] === "-";
-  return isPiped ? linesOf(await readStream(process.stdin), "stdin") : given;
+  const piped = given.filter((text) => text === "-");
+  if (piped.length === 0) return given;
+  if (piped.length > 1) fail("INVALID_ARGUMENT", "-", "reads stdin, so it can stand among the texts only once");
+  const lines = linesOf(await readStream(process.stdin), "stdin");
+  return given.flatMap((text) => (text === "-" ? lines : [text]));
 }
 
 /** The lines of a file. @throws INVALID_FILE, INVALID_ARGUMENT */
