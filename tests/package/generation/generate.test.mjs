@@ -171,7 +171,7 @@ test("whenFull: shift with keep that fills the context is refused by that name, 
       message: `keep: must be below the context length, ${contextLength}, if whenFull is "shift" (got ${keep})`,
     });
     assert.equal(session.length, 1);
-    assert.equal((await collect(session.generate({ keep, maxTokens: 1 }))).length, 1); // other policies don't keep
+    await rejects(collect(session.generate({ keep, maxTokens: 1 })), "INVALID_ARGUMENT", "keep"); // other policies don't keep
     session.dispose();
   }
 });
@@ -235,7 +235,8 @@ test("errors name options that are out of range, and the session is unchanged", 
     [{ maxTokens: -1 }, "maxTokens"],
     [{ whenFull: "burst" }, "whenFull"],
     [{ logprobs: 65 }, "logprobs"],
-    [{ keep: -1 }, "keep"],
+    [{ keep: -1, whenFull: "shift" }, "keep"],
+    [{ keep: 4 }, "keep"],
     [{ stopTokens: ["a"] }, "stopTokens[0]"],
   ];
   for (const [options, field] of wrong) await rejects(generate(options), "INVALID_ARGUMENT", field);

@@ -118,6 +118,7 @@ test("errors name the option at fault", async () => {
     [{ xtc: { probability: 1, threshold: 0 } }, "xtc.threshold"],
     [{ mirostat: { tau: 0 } }, "mirostat.tau"],
     [{ mirostat: { tau: -1 } }, "mirostat.tau"],
+    [{ mirostat: {}, temperature: 0 }, "mirostat"],
     [{ mirostat: { eta: 0 } }, "mirostat.eta"],
     [{ mirostat: {}, topK: 5 }, "topK"],
     [{ mirostat: {}, samplerOrder: "llama.cpp" }, "samplerOrder"],

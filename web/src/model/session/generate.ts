@@ -91,6 +91,8 @@ export function readGenerateOptions(
     signal,
     ...sampling
   } = checkOptions(options, GENERATE_OPTIONS);
+  if (keep !== undefined && whenFull !== "shift")
+    fail("INVALID_ARGUMENT", "keep", "is only for texts that shift when the context is full; leave it out");
   if (format !== undefined && ignoreEnd === true)
     fail("INVALID_ARGUMENT", "ignoreEnd", "can't be true with format: the end token is what follows a complete text");
   return {

@@ -167,7 +167,7 @@ export interface GenerateOptions extends SamplingOptions {
   /** What to do when the context is full. Default: `stop`. */
   whenFull?: FullPolicy;
   /**
-   * Number of tokens at the beginning that `shift` keeps, below the context length. Default: 4, or half of a context of
+   * Number of tokens at the beginning that `shift` keeps, below the context length; refused with other policies. Default: 4, or half of a context of
    * fewer than 8 tokens.
    */
   keep?: number;

@@ -103,6 +103,8 @@ export function readSampling(
     mirostat_eta: finiteNumber(m.eta ?? 0.1, "mirostat.eta"),
     order: codeIn(SAMPLER_ORDERS, all.samplerOrder ?? "transformers", "samplerOrder"),
   };
+  if (all.mirostat !== undefined && core.temperature === 0)
+    fail("INVALID_ARGUMENT", "mirostat", "needs a temperature above 0: at 0, the most probable token is taken");
   return {
     core,
     biases: readBiases(all.logitBias, vocabularySize),
