@@ -34,6 +34,24 @@ const withTinyModel = (use) =>
     await use(path, folder);
   });
 
+test("--kv stores keys and values in another type, and --ignore-end goes on after an end token", async () => {
+  const flags = ["generate", llama, "the cat", "-n", "40", "--temperature", "0", "--json"];
+  const run = async (...more) => JSON.parse((await ropewalk([...flags, ...more])).stdout);
+  const [own, f32, q4] = [await run(), await run("--kv", "f32"), await run("--kv", "q4_0")];
+  assert.ok(f32.context.bytes > own.context.bytes);
+  const expected = await generated(llama, "the cat", { maxTokens: 40, temperature: 0 }, { kv: { dtype: "q4_0" } });
+  assert.deepEqual(q4.tokens, expected.tokens);
+  const { endTokens } = (await (await load()).model(llama)).tokenizer;
+  const bias = ["--logit-bias", `${endTokens[0]}=1000`];
+  const ended = await run(...bias);
+  assert.deepEqual([ended.tokens.length, ended.finish], [0, "end"]);
+  const goesOn = await run(...bias, "--ignore-end");
+  assert.deepEqual([goesOn.tokens.length, goesOn.finish], [40, "length"]);
+  const { status, stderr } = await ropewalk(["generate", llama, "a", "--kv", "q9"]);
+  assert.equal(status, 2);
+  assert.match(stderr, /f32, f16, bf16, q8_0, q4_0/);
+});
+
 test("the text goes to stdout, without colors when piped, and the summary to stderr", async () => {
   const { status, stdout, stderr } = await ropewalk(["generate", llama, "the cat", "-n", "12", "--seed", "5"]);
   assert.equal(stdout, `${(await generated(llama, "the cat", { maxTokens: 12, seed: 5 })).text}\n`);

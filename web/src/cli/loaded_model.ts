@@ -5,6 +5,7 @@ import type { HubChoice, Model, ModelOptions, RopeConfig, Ropewalk, Session } fr
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
+import type { KvFlags } from "./kv_option.js";
 import { fallbackWarnings, type QuantizeFlags } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
@@ -35,18 +36,19 @@ export function requireTemplate({ info, chatTemplate }: Model, otherwise: string
 
 /** Model options from the flags of a command. */
 export async function modelOptions(
-  flags: RopeFlags & QuantizeFlags & ChatTemplateFlags,
+  flags: RopeFlags & QuantizeFlags & ChatTemplateFlags & KvFlags,
   contextLength: number | undefined,
   signal: AbortSignal,
 ): Promise<ModelOptions> {
   const rope = ropeOverridesFrom(flags);
-  const { quantize, chatTemplate } = flags;
+  const { quantize, chatTemplate, kv } = flags;
   return {
     signal,
     ...(await hubOptions()),
     ...(contextLength !== undefined && { contextLength }),
     ...(rope !== undefined && { rope }),
     ...(quantize !== undefined && { quantize }),
+    ...(kv !== undefined && { kv: { dtype: kv } }),
     ...(chatTemplate !== undefined && { chatTemplate: await readTextFile(chatTemplate) }),
   };
 }

@@ -205,10 +205,9 @@ export class Model implements Disposable {
   }
 
   /**
-   * Continues several prompts at once. In each step all texts get a token, and each weight is read once for all of them,
-   * so four texts take far less than four times as long as one. Each text has the tokens that {@link Model.generate}
-   * gives. The seed is that of the first text, and the next texts have the next numbers. Sessions of a model whose
-   * generations run at the same time share their steps in the same way.
+   * Continues several prompts at once. In each step all texts get a token, and each weight is read once for all of them.
+   * Each text has the tokens that {@link Model.generate} gives. The seed is that of the first text, and the next texts
+   * have the next numbers. Sessions whose generations run at the same time share their steps in the same way.
    * @returns pieces with the index of their prompt, round by round
    * @throws {@link RopewalkError} as {@link Model.generate}, with the prompt at fault; then all texts end.
    */

@@ -17,6 +17,7 @@ import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from
 interface Flags extends TextFlags {
   maxTokens?: number;
   stop?: string[];
+  ignoreEnd?: true;
   chat?: true;
   session?: string;
 }
@@ -61,6 +62,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
       parseInteger(1),
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
+    .option("--ignore-end", "continue when the model generates an end token")
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
     .option(
@@ -139,6 +141,7 @@ async function generate(
     ...more,
     whenFull: flags.whenFull,
     stop: flags.stop ?? [],
+    ...(flags.ignoreEnd && { ignoreEnd: true }),
     signal,
     ...(flags.maxTokens !== undefined ? { maxTokens: flags.maxTokens } : isEndless && { maxTokens: 1024 }),
   };

@@ -12,6 +12,7 @@ import {
 import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
+import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
@@ -21,7 +22,7 @@ import { addSamplingOptions, type SamplingFlags } from "./sampling.js";
 
 /** Values of the options that {@link addTextOptions} adds, and of those that say how messages become a prompt. */
 export interface TextFlags
-  extends SamplingFlags, FormatFlags, RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
+  extends SamplingFlags, FormatFlags, RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
   system?: string;
   context?: number;
   whenFull: FullPolicy;
@@ -39,6 +40,7 @@ export function addTextOptions(command: Command, whenFull: FullPolicy, shift: st
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
     .addOption(quantizeOption())
+    .addOption(kvOption())
     .addOption(loraOption())
     .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
   command

@@ -10,12 +10,13 @@ import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { repeatable, parseInteger } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
+import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "../rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags {
+interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags {
   window?: number;
   stride?: number;
   scaling?: NamedScaling[];
@@ -72,6 +73,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2))
     .addOption(threadOption())
     .addOption(quantizeOption())
+    .addOption(kvOption())
     .addOption(loraOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)

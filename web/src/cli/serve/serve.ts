@@ -5,12 +5,13 @@ import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
+import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, ChatTemplateFlags {
+interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, ChatTemplateFlags {
   host: string;
   port: number;
   token?: string;
@@ -54,7 +55,8 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(chatTemplateOption())
     .addOption(threadOption())
-    .addOption(quantizeOption());
+    .addOption(quantizeOption())
+    .addOption(kvOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
