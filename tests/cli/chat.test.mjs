@@ -92,7 +92,15 @@ test("/info, /retune, /save, /reset and /load report on stderr", () =>
     assert.equal(status, 0);
     assert.match(stderr, /^RoPE yarn, base 10,000, factor 4; context 1024$/m);
     assert.match(stderr, /^All messages removed\.$/m);
-    assert.match(stderr, /^RoPE plain, base 10,000; context 1024$/m);
+    assert.match(stderr, /^RoPE plain, base 10,000; context 256$/m);
+    const short = await ropewalk(
+      ["chat", path, ...settings, "--context", "64"],
+      lines("/retune yarn:4", "/retune linear:2", "/retune none"),
+    );
+    assert.deepEqual(
+      [...short.stderr.matchAll(/; context (\d+)$/gm)].map(([, length]) => length),
+      ["256", "128", "64"],
+    );
     const informed = [
       ...stderr.matchAll(
         /^tiny\.gguf: llama.*\n(RoPE yarn, base 10,000, factor 4; trained length 256)\n(Context \d+ of 1024 tokens, .*; 2 messages)$/gm,

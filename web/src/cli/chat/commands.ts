@@ -21,7 +21,8 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   "/reset": { argument: "", summary: "remove all messages", run: reset },
   "/retune": {
     argument: "<scaling>",
-    summary: "change the RoPE scaling (yarn:4, linear:4, none): cached keys are re-rotated, not recomputed",
+    summary:
+      "change the RoPE scaling, and the context by its factor (yarn:4, linear:4, none): cached keys are re-rotated",
     run: retune,
   },
   "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: saveTo },
@@ -62,9 +63,12 @@ function reset(conversation: Conversation): string {
   return "All messages removed.";
 }
 
-function retune({ session }: Conversation, model: Model, argument: string): string {
+/** The context grows by the factor of the scaling, from what it was at the start of the chat. */
+function retune({ session, startLength }: Conversation, model: Model, argument: string): string {
   session.retune(parseScaling(argument).overrides);
-  const contextLength = Math.max(session.contextLength, supportedLength(session.rope, model.info.trainedLength));
+  const { trainedLength } = model.info;
+  const factor = supportedLength(session.rope, trainedLength) / trainedLength;
+  const contextLength = Math.max(session.length, Math.floor(factor * startLength));
   session.retune({}, { contextLength });
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
 }

@@ -34,6 +34,8 @@ export interface Answer {
 /** The messages of a chat, and the session that has read them. */
 export class Conversation {
   readonly session: Session;
+  /** Context length of the session when the chat began. */
+  readonly startLength: number;
   readonly #model: Model;
   #messages: ChatMessage[];
   /** The system message, which is never removed. */
@@ -44,6 +46,7 @@ export class Conversation {
     this.#system = system === undefined ? [] : [{ role: "system", content: system }];
     this.#messages = [...this.#system];
     this.session = model.session(options);
+    this.startLength = this.session.contextLength;
   }
 
   /** Messages, oldest first. */
