@@ -117,6 +117,15 @@ test("/info, /retune, /save, /reset and /load report on stderr", () =>
     assert.equal(stdout, unbroken.stdout);
   }));
 
+test("a broken template is an error before the first message", () =>
+  withTinyModel(async (path, folder) => {
+    const template = join(folder, "broken.jinja");
+    await writeFile(template, "{% if messages %}a");
+    const { status, stderr } = await ropewalk(["chat", path, "--chat-template", template], lines());
+    assert.equal(status, 1);
+    assert.match(stderr, /^error: .*template/m);
+  }));
+
 test("a full context: the oldest messages are removed, the RoPE is extended, or the chat stops", () =>
   withTinyModel(async (path) => {
     const said = Array.from({ length: 5 }, (_, i) => `the rope and the sea and the ship and the sun and the wind ${i}`);

@@ -182,6 +182,7 @@ test("invalid sources and options", async () => {
   );
   await expectError(openModel(fetchOnly, "http://localhost/", { retries: -1 }), "INVALID_ARGUMENT", "retries");
   await expectError(openModel(fetchOnly, "http://localhost/", { cache: "floppy" }), "INVALID_ARGUMENT", "cache");
+  await expectError(openModel(fetchOnly, ""), "INVALID_ARGUMENT", "source", /is empty/);
   await expectError(openModel(fetchOnly, "c:/models/m.gguf"), "INVALID_ARGUMENT", "source", /got c:/);
   const model = await openModel(fetchOnly, ggufBytes(ggufModel()));
   const foreign = { ...model.tensors.get("scalar") };

@@ -189,6 +189,7 @@ export async function openFiles(
     return blobFiles(source);
   if (source instanceof ArrayBuffer) return bytesFiles(new Uint8Array(source));
   if (source instanceof Uint8Array) return bytesFiles(source);
+  if (source === "") fail("INVALID_ARGUMENT", "source", "is empty; pass a path, an address or a name");
   if (typeof source !== "string" && !(source instanceof URL)) {
     fail(
       "INVALID_ARGUMENT",

@@ -52,6 +52,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const format = await formatFrom(flags);
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     requireTemplate(model, "use ropewalk generate");
+    if (flags.chatTemplate !== undefined) await model.renderChat([{ role: "user", content: "" }]); // its errors now, not at the first message
     const conversation = new Conversation(model, flags.system, options);
     try {
       if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session);
