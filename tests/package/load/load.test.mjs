@@ -207,6 +207,7 @@ test("all exports of the package", async () => {
     "QUANTIZE_FORMATS",
     "QUERY_TEMPERATURE_LAYERS",
     "RAMPS",
+    "RESTORED_ROPES",
     "ROLES",
     "ROPE_TYPES",
     "Rope",
