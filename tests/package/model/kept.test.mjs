@@ -1,16 +1,15 @@
 // Kept sessions: session.keep() writes a file, model.openSession() reads it, also in another process, in a Worker and under another scaling.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { load as loadWorker } from "ropewalk/worker";
 import { sameBits } from "../helpers/arrays.mjs";
 import { largestDifference, tinyModel } from "../helpers/models.mjs";
-import { rejects, rw } from "../helpers/runtime.mjs";
+import { inNewProcess } from "../helpers/processes.mjs";
+import { build, rejects, rw } from "../helpers/runtime.mjs";
 
 const folder = await mkdtemp(join(tmpdir(), "ropewalk-kept-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -68,23 +67,21 @@ test("another process opens it", () =>
     await session.keep(file);
     const script = `
       import { load } from "ropewalk";
-      const rw = await load();
+      const rw = await load({ build: ${JSON.stringify(build)} });
       const model = await rw.model(${JSON.stringify(llama)}, { contextLength: 512 });
       const session = await model.openSession(${JSON.stringify(file)});
       await session.append([5]);
       console.log(JSON.stringify([session.length, [...session.logits()]]));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-      cwd: import.meta.dirname,
-    });
+    const printed = await inNewProcess(script);
     await session.append([5]);
-    const [length, logits] = JSON.parse(stdout);
+    const [length, logits] = JSON.parse(printed);
     assert.equal(length, 41);
     sameBits(Float32Array.from(logits), session.logits());
   }));
 
 test("a Worker keeps and opens the same files", () =>
   withModel(llama, {}, async (model) => {
-    const worker = await loadWorker();
+    const worker = await loadWorker({ build });
     try {
       const far = await worker.model(llama, { contextLength: 512 });
       const there = await far.session();
