@@ -77,7 +77,7 @@ test("GGUF: 100,000 special tokens that begin alike, and one that is very long",
   const start = process.cpuUsage();
   const text = "a".repeat(100000) + "aaaa77<";
   assert.equal(tokenizer.encode(text).at(-1), tokens.length + 77);
-  assert.ok(process.cpuUsage(start).user < 2e6);
+  assert.ok(process.cpuUsage(start).user < 20e6); // a search of all tokens at each character takes minutes
   await assert.rejects(tokenizerFromGguf(withTokens(["a".repeat(1000)])), {
     code: "INVALID_FILE",
     field: key("tokens"),

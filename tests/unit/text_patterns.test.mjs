@@ -112,7 +112,7 @@ async function refused(make, message) {
     return true;
   });
   const { user, system } = process.cpuUsage(start);
-  assert.ok(user + system < 2e6, `${(user + system) / 1e6} s`);
+  assert.ok(user + system < 20e6, `${(user + system) / 1e6} s`); // without the limit of steps, minutes to years
 }
 
 test("patterns that take exponential or polynomial time end with an error", async () => {

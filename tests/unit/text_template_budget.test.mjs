@@ -1,11 +1,11 @@
-// Templates of hostile files: they end within a second, with text or an error that says why, and never take the process down.
+// Templates of hostile files: they end, with text or an error that says why, and never take the process down.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { renderChat } from "../../build/package/text/chat_template.js";
 
 const messages = [{ role: "user", content: "Heave!" }];
-/** Of the processor, so that other work doesn't count. Each takes less than half of this here. */
-const SECONDS = 2;
+/** Of the processor. Each takes less than a second; without the budget, minutes to years. */
+const SECONDS = 20;
 
 async function timed(template, given = messages, options = undefined) {
   const start = process.cpuUsage();
