@@ -69,7 +69,9 @@ int shift(Address cache, int sequence, int keep, int discard, bool check_only) {
   KvCache& target = cache_at(cache);
   return static_cast<int>(check_only ? target.can_shift(sequence, keep, discard) : target.shift(sequence, keep, discard));
 }
-int copy_prefix(Address cache, int from, int to, int count) { return static_cast<int>(cache_at(cache).copy_prefix(from, to, count)); }
+int copy_prefix(Address source, int from, Address cache, int to, int count) {
+  return static_cast<int>(cache_at(cache).copy_prefix(cache_at(source), from, to, count));
+}
 
 // ropes: [rope_count] i32 indices of the cache's ropes that get the config of `rope`, a configured rope; both 0 if ropes stay.
 int retune(Address cache, Address ropes, int rope_count, Address rope, int sequence, bool has_positions, const PositionFields& fields,

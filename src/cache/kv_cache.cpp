@@ -60,9 +60,9 @@ void KvCache::use_kernels(const AttentionKernels& kernels, const RotateKernels& 
 }
 
 double KvCache::bytes() const {
-  std::int64_t pages = 0;
-  for (int sequence = 0; sequence < sequence_count_; ++sequence) pages += sequences_[sequence].pages();
-  return static_cast<double>(pages) * static_cast<double>(geometry_.page_bytes());
+  double bytes = 0;
+  for (int sequence = 0; sequence < sequence_count_; ++sequence) bytes += sequences_[sequence].bytes();
+  return std::round(bytes);
 }
 
 Status KvCache::check_layer(int layer, int sequence) const {
@@ -84,12 +84,30 @@ Status KvCache::truncate(int sequence, int tokens) {
   return Status::ok;
 }
 
-Status KvCache::copy_prefix(int from, int to, int tokens) {
-  if (const Status status = check_sequence(from, false); status != Status::ok) return status;
+Status KvCache::copy_prefix(const KvCache& source, int from, int to, int tokens) {
+  if (const Status status = source.check_sequence(from, false); status != Status::ok) return status;
   if (const Status status = check_sequence(to, false); status != Status::ok) return status;
-  if (tokens < 0 || tokens > sequences_[from].tokens()) return Status::token_count_out_of_range;
-  if (from == to) return truncate(to, tokens);
-  return sequences_[to].copy(sequences_[from], tokens);
+  const KvSequence& copied = source.sequences_[from];
+  if (tokens < 0 || tokens > copied.tokens()) return Status::token_count_out_of_range;
+  if (&copied == &sequences_[to]) return truncate(to, tokens);
+  if (&source != this) {
+    if (tokens > max_tokens_) return Status::cache_full;
+    if (const Status status = check_same_keys(source, copied); status != Status::ok) return status;
+  }
+  return sequences_[to].copy(copied, tokens);
+}
+
+// Checks that the keys of a sequence of another cache would have the same bits in this one.
+Status KvCache::check_same_keys(const KvCache& other, const KvSequence& cached) const {
+  if (mode_ != other.mode_ || rope_count_ != other.rope_count_ || !geometry_.is_same(other.geometry_)) return Status::plans_differ;
+  for (int rope = 0; rope < rope_count_; ++rope) {
+    FrequencyPlan own, others;
+    const double length = cached.planned_length(rope);
+    if (const Status status = make_plan(rope_config(rope), length, own); status != Status::ok) return status;
+    if (const Status status = make_plan(other.rope_config(rope), length, others); status != Status::ok) return status;
+    if (!rotate_alike(own, others)) return Status::plans_differ;
+  }
+  return Status::ok;
 }
 
 Status KvCache::attend(int layer, int sequence, const HeadTensor& queries, const AttentionOptions& options) {

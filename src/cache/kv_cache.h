@@ -67,7 +67,7 @@ class KvCache {
   int ropes() const { return rope_count_; }
   const KvSequence& sequence(int index) const { return sequences_[index]; }
   const RopeConfig& rope_config(int rope) const { return ropes_[rope].config(); }
-  // Size of all pages in bytes.
+  // Size of all pages in bytes. A page that n sequences hold, of this cache or others, counts as n parts.
   double bytes() const;
 
   // Appends new tokens to a layer in one pass: rotates and stores k, stores v, rotates q. `sequence` may be kAllSequences. The first layer
@@ -101,8 +101,10 @@ class KvCache {
   // What shift() would return, except out_of_memory.
   Status can_shift(int sequence, int keep, int discard) const;
 
-  // Replaces a sequence with a copy of the first `tokens` tokens of another.
-  Status copy_prefix(int from, int to, int tokens);
+  // Replaces a sequence with a copy of the first `tokens` tokens of another, which may belong to another cache with the same layers, type,
+  // mode and ropes (else plans_differ). Both hold the same pages until one of them changes a page: then that one gets its own copy.
+  Status copy_prefix(const KvCache& source, int from, int to, int tokens);
+  Status copy_prefix(int from, int to, int tokens) { return copy_prefix(*this, from, to, tokens); }
 
   // Changes ropes, positions or both. Rotated keys are rotated once, from the old rope and position to the new, and rounded once. Positions
   // must be valid under the ropes after the change. Changes nothing on failure.
@@ -137,6 +139,7 @@ class KvCache {
   bool stores_rotated_keys(int layer) const { return mode_ == KeyMode::rotated && geometry_.layer(layer).rope != kNoRope; }
   Status check_layer(int layer, int sequence) const;
   Status check_sequence(int sequence, bool may_be_all) const;
+  Status check_same_keys(const KvCache& other, const KvSequence& cached) const;
 
   // One sequence's part of an append.
   struct Part {

@@ -61,9 +61,10 @@ Status KvCache::write_parts(int layer, const Range& range, const NewTokens& toke
   return Status::ok;
 }
 
-// Reserves pages for new tokens, and re-rotates the cached keys to the plans of the new length.
+// Reserves pages for new tokens that only this sequence holds, and re-rotates the cached keys to the plans of the new length.
 Status KvCache::reserve(int layer, KvSequence& cached, const NewTokens& tokens, const Part& part) {
   const int written = cached.written(layer) + tokens.keys.shape.tokens;
+  if (const Status status = cached.own_pages(cached.written(layer), written); status != Status::ok) return status;
   if (written <= cached.tokens()) return Status::ok;
   if (const Status status = cached.reserve(written); status != Status::ok) return status;
   return plan_for(cached, length_up_to(std::max(cached.largest_position(), part.largest_position)));

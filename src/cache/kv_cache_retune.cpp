@@ -69,6 +69,7 @@ Status KvCache::plan_for(KvSequence& cached, double length) {
       if (const Status status = plan_at(rope.config(), length, to); status != Status::ok) return status;
       if (const Status status = check_scale(cached, to, 1); status != Status::ok) return status;
       if (const Status status = rerotation_.prepare(geometry_, from, to); status != Status::ok) return status;
+      if (const Status status = cached.own_pages(0, cached.tokens()); status != Status::ok) return status;
       if (const Status status = rope.use_length(length); status != Status::ok) return status;
       rerotation_.apply(*kernels_, *rotate_kernels_, cached, index, {});
     }
@@ -140,6 +141,7 @@ Status KvCache::shift(int sequence, int keep, int discard) {
   double delta;
   if (const Status status = check_shift(cached, keep, discard, delta); status != Status::ok) return status;
   if (const Status status = prepare_move(cached); status != Status::ok) return status;
+  if (const Status status = cached.own_pages(keep, cached.tokens() - discard); status != Status::ok) return status;
   cached.remove(keep, discard);
   if (delta != 0) apply_move(cached, {nullptr, keep, delta});
   return thread_pool().status();
@@ -223,6 +225,7 @@ Status KvCache::make_turns(const KvRetune& change, std::unique_ptr<KeyTurn[]>& t
     if (result == Status::ok) result = plan_at(rope_config(rope), length, turn.from);
     if (result == Status::ok) result = plan_at(has(change.ropes, rope) ? *change.config : rope_config(rope), length, turn.to);
     if (result == Status::ok) result = rerotation_.prepare(geometry_, turn.from, turn.to);
+    if (result == Status::ok) result = sequences_[sequence].own_pages(0, sequences_[sequence].tokens());
   });
   return result;
 }
@@ -240,6 +243,10 @@ Status KvCache::retune(const KvRetune& change) {
     for (Buffer<float>* rows : {&cos_, &sin_}) {  // with raw keys the new rope may have more pairs
       if (rows->size() < row_floats && !rows->resize(row_floats)) return Status::out_of_memory;
     }
+  }
+  if (change.positions != nullptr) {
+    KvSequence& moved = sequences_[change.sequence];
+    if (const Status status = moved.own_pages(0, moved.tokens()); status != Status::ok) return status;
   }
   for (std::size_t index = 0; index < count; ++index) {
     const KeyTurn& turn = turns[index];

@@ -1,5 +1,6 @@
 #include "cache/kv_geometry.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ropewalk {
@@ -28,6 +29,11 @@ Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int ax
   axes_ = axes;
   page_bytes_ = (offset + kCacheLine - 1) / kCacheLine * kCacheLine;
   return Status::ok;
+}
+
+bool KvGeometry::is_same(const KvGeometry& other) const {
+  return type_ == other.type_ && axes_ == other.axes_ && layers_.size() == other.layers_.size() &&
+         std::equal(layers_.data(), layers_.data() + layers_.size(), other.layers_.data());
 }
 
 double KvGeometry::bytes(double tokens) const { return std::ceil(tokens / kBlockTokens) * static_cast<double>(page_bytes_); }

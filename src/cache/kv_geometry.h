@@ -40,6 +40,7 @@ class KvGeometry {
 
     // Offset in bytes of the row of a head and token, from the start of the layer's keys or values in a page.
     std::size_t row(int head, int token) const { return (static_cast<std::size_t>(head) * kBlockTokens + token) * row_bytes; }
+    bool operator==(const Layer&) const = default;
     bool has_values() const { return value_offset != key_offset; }
     int parts() const { return has_values() ? 2 : 1; }  // keys, and values
     std::size_t part_offset(int part) const { return part == 0 ? key_offset : value_offset; }
@@ -55,6 +56,9 @@ class KvGeometry {
   int layers() const { return static_cast<int>(layers_.size()); }
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t page_bytes() const { return page_bytes_; }
+
+  // Whether pages of the other geometry have the same layout.
+  bool is_same(const KvGeometry& other) const;
 
   // Size in bytes of all pages of a sequence of `tokens` tokens. A double, because it may be larger than the address space.
   double bytes(double tokens) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cache/kv_page.h"
+
 namespace ropewalk {
 
 Status KvSequence::prepare(const KvGeometry& geometry, int ropes) {
@@ -25,7 +27,7 @@ void KvSequence::swap(KvSequence& other) {
 }
 
 void KvSequence::release(int pages) {
-  while (page_count_ > pages) free_aligned(pages_[--page_count_]);
+  while (page_count_ > pages) release_page(pages_[--page_count_]);
 }
 
 void KvSequence::find_largest_position() {
@@ -35,21 +37,44 @@ void KvSequence::find_largest_position() {
   }
 }
 
+double KvSequence::bytes() const {
+  double pages = 0;
+  for (int index = 0; index < page_count_; ++index) pages += 1.0 / page_holders(pages_[index]);
+  return pages * static_cast<double>(page_count_ == 0 ? 0 : geometry_->page_bytes());
+}
+
+// Makes sure that the list can hold so many pages.
+bool KvSequence::reserve_list(int pages) {
+  if (static_cast<std::size_t>(pages) <= pages_.size()) return true;
+  Buffer<char*> list;
+  if (!list.resize(std::max(std::uint64_t{2} * pages_.size(), static_cast<std::uint64_t>(pages)))) return false;
+  if (page_count_ > 0) std::memcpy(list.data(), pages_.data(), page_count_ * sizeof(char*));
+  pages_ = std::move(list);
+  return true;
+}
+
 Status KvSequence::reserve(int tokens) {
-  const int wanted = pages_of(tokens);
-  if (static_cast<std::size_t>(wanted) > pages_.size()) {
-    Buffer<char*> list;
-    if (!list.resize(std::max(std::uint64_t{2} * pages_.size(), static_cast<std::uint64_t>(wanted)))) return Status::out_of_memory;
-    if (page_count_ > 0) std::memcpy(list.data(), pages_.data(), page_count_ * sizeof(char*));
-    pages_ = std::move(list);
-  }
-  const int before = page_count_;
+  const int wanted = pages_of(tokens), before = page_count_;
+  if (!reserve_list(wanted)) return Status::out_of_memory;
   for (; page_count_ < wanted; ++page_count_) {
-    pages_[page_count_] = static_cast<char*>(allocate_aligned(geometry_->page_bytes()));
+    pages_[page_count_] = allocate_page(geometry_->page_bytes());
     if (pages_[page_count_] == nullptr) {
       release(before);
       return Status::out_of_memory;
     }
+  }
+  return Status::ok;
+}
+
+Status KvSequence::own_pages(int first, int last) {
+  const int end = std::min(page_count_, pages_of(last));
+  for (int index = first / kBlockTokens; index < end; ++index) {
+    if (page_holders(pages_[index]) == 1) continue;
+    char* own = allocate_page(geometry_->page_bytes());
+    if (own == nullptr) return Status::out_of_memory;
+    std::memcpy(own, pages_[index], geometry_->page_bytes());
+    release_page(pages_[index]);
+    pages_[index] = own;
   }
   return Status::ok;
 }
@@ -109,8 +134,9 @@ void KvSequence::remove(int first, int count) {
 Status KvSequence::copy(const KvSequence& other, int tokens) {
   KvSequence fresh;
   if (const Status status = fresh.prepare(*geometry_, static_cast<int>(planned_.size())); status != Status::ok) return status;
-  if (const Status status = fresh.reserve(tokens); status != Status::ok) return status;
-  for (int index = 0; index < fresh.page_count_; ++index) std::memcpy(fresh.page(index), other.page(index), geometry_->page_bytes());
+  const int pages = pages_of(tokens);
+  if (!fresh.reserve_list(pages)) return Status::out_of_memory;
+  for (; fresh.page_count_ < pages; ++fresh.page_count_) fresh.pages_[fresh.page_count_] = hold_page(other.pages_[fresh.page_count_]);
   fresh.tokens_ = tokens;
   fresh.largest_key_ = tokens == 0 ? 0 : other.largest_key_;
   fresh.find_largest_position();

@@ -1,4 +1,6 @@
 // The tokens of one sequence of a cache: their pages, their positions, and how far each layer is written. Knows nothing of rotation.
+//
+// A copy of a sequence holds the same pages. A page that others hold too must not be written: own_pages() copies it first.
 #pragma once
 
 #include <limits>
@@ -38,6 +40,7 @@ class KvSequence {
   float largest_key() const { return largest_key_; }
   void note_key(float magnitude) { largest_key_ = magnitude > largest_key_ ? magnitude : largest_key_; }
 
+  // To be written only after own_pages().
   char* page(int index) const { return pages_[index]; }
   const char* const* page_list() const { return pages_.data(); }
   double* page_positions(int index) const { return reinterpret_cast<double*>(pages_[index]); }
@@ -45,16 +48,25 @@ class KvSequence {
   // Largest position of any token on any axis; -1 where there is none.
   double largest_position() const { return tokens_ == 0 ? -1 : largest_position_; }
 
+  // Size of the pages in bytes. A page that n sequences hold counts as its n-th part.
+  double bytes() const;
+
   // Makes sure that there are pages for `tokens` tokens in all. Existing pages don't move. Returns out_of_memory, with no change, or ok.
   Status reserve(int tokens);
+  // Copies the pages of the slots [first, last) that other sequences hold too, so that they can be written. Slots without a page are
+  // ignored. Returns out_of_memory or ok; the content is the same in both cases.
+  Status own_pages(int first, int last);
 
-  // Adds the tokens from `first` to positions.tokens, at the positions of one row. Their pages must be reserved.
+  // Adds the tokens from `first` to positions.tokens, at the positions of one row. Their pages must be reserved and own.
   void add_tokens(const Positions& positions, int row, int first);
-  // Sets the positions of all tokens to position(axis, slot).
+  // Sets the positions of all tokens to position(axis, slot). Pages in which one changes must be own.
   template <class Position>
-  void replace_positions(const Position& position) {
+  void replace_positions(const Position& new_position) {
     for (int slot = 0; slot < tokens_; ++slot) {
-      for (int axis = 0; axis < geometry_->axes(); ++axis) set_position(axis, slot, position(axis, slot));
+      for (int axis = 0; axis < geometry_->axes(); ++axis) {
+        const double next = new_position(axis, slot);
+        if (next != position(axis, slot)) set_position(axis, slot, next);
+      }
     }
     find_largest_position();
   }
@@ -63,13 +75,15 @@ class KvSequence {
   void adopt_tokens(int tokens) { tokens_ = tokens; }
   void find_largest_position();
 
-  // Keeps the first `tokens` tokens and frees the pages of the others.
+  // Keeps the first `tokens` tokens and lets go of the pages of the others.
   void truncate(int tokens);
 
-  // Removes the tokens [first, first + count). Later tokens move down and keep their positions.
+  // Removes the tokens [first, first + count). Later tokens move down and keep their positions. The pages from slot `first` on that remain
+  // must be own.
   void remove(int first, int count);
 
-  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry. Returns out_of_memory, with no change, or ok.
+  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry, and holds the same pages. Returns out_of_memory,
+  // with no change, or ok.
   Status copy(const KvSequence& other, int tokens);
 
  private:
@@ -77,6 +91,7 @@ class KvSequence {
     page_positions(slot / kBlockTokens)[axis * kBlockTokens + slot % kBlockTokens] = position;
   }
   void swap(KvSequence& other);
+  bool reserve_list(int pages);
   void release(int pages);
   void move_rows(int from, int to, int count);
 
@@ -85,7 +100,7 @@ class KvSequence {
   int page_count_ = 0;
   float largest_key_ = 0;
   double largest_position_ = -std::numeric_limits<double>::infinity();
-  Buffer<char*> pages_;  // may be larger than page_count_
+  Buffer<char*> pages_;  // kv_page.h; may be larger than page_count_
   Buffer<int> written_;
   Buffer<double> planned_;
 };

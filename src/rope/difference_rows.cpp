@@ -9,10 +9,13 @@
 namespace ropewalk {
 namespace {
 
+bool are_equal(const Buffer<double>& a, const Buffer<double>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
+
 // Whether the plans have the same frequencies, so that the difference of two angles is a multiple of the difference of positions.
 bool is_one_plan(const FrequencyPlan& a, const FrequencyPlan& b) {
-  if (a.precision == Precision::hf || b.precision == Precision::hf) return false;
-  return std::memcmp(a.inv_freq.data(), b.inv_freq.data(), a.inv_freq.size() * sizeof(double)) == 0;
+  return a.precision != Precision::hf && b.precision != Precision::hf && are_equal(a.inv_freq, b.inv_freq);
 }
 
 // Returns the angle of a key, rounded as its plan rounds.
@@ -49,6 +52,12 @@ bool have_same_geometry(const FrequencyPlan& a, const FrequencyPlan& b) {
     return false;
   }
   return std::memcmp(a.axis_of_pair.data(), b.axis_of_pair.data(), a.axis_of_pair.size()) == 0;
+}
+
+bool rotate_alike(const FrequencyPlan& a, const FrequencyPlan& b) {
+  return have_same_geometry(a, b) && a.precision == b.precision && are_equal(a.inv_freq, b.inv_freq) &&
+         a.attention_factor == b.attention_factor && are_equal(a.xpos_scale, b.xpos_scale) && a.xpos_scale_base == b.xpos_scale_base &&
+         a.xpos_center == b.xpos_center;
 }
 
 Status DifferenceRows::prepare(const FrequencyPlan& from, const FrequencyPlan& to, bool composes) {

@@ -8,6 +8,9 @@ namespace ropewalk {
 // Whether two plans have the same head_dim, rotary span, pairing and axes, so that keys of one can be re-rotated to the other.
 bool have_same_geometry(const FrequencyPlan& a, const FrequencyPlan& b);
 
+// Whether two plans rotate and scale keys by the same bits at every position.
+bool rotate_alike(const FrequencyPlan& a, const FrequencyPlan& b);
+
 class DifferenceRows {
  public:
   // Sets the plans, and keeps references to them. With `composes`, tokens that keep an integer position get their rows by angle

@@ -1,6 +1,8 @@
 // Compares a cache with its model.
 #pragma once
 
+#include <set>
+
 #include "native/cache/kv_model.h"
 
 namespace ropewalk {
@@ -34,7 +36,7 @@ inline void expect_holds(const KvCache& cache, const KvModel& model, int sequenc
 
 // Compares lengths, positions, plans, memory, and all keys and values.
 inline void expect_holds(const KvCache& cache, const KvModel& model) {
-  double pages = 0;
+  std::set<const char*> pages;  // copies share theirs
   for (int index = 0; index < cache.sequences(); ++index) {
     const KvSequence& sequence = cache.sequence(index);
     const ModelSequence& cached = model[index];
@@ -48,9 +50,10 @@ inline void expect_holds(const KvCache& cache, const KvModel& model) {
       ASSERT_EQ(sequence.written(layer), static_cast<int>(cached.layers[layer].size())) << "sequence " << index << ", layer " << layer;
       ASSERT_NO_FATAL_FAILURE(expect_holds(cache, model, index, layer));
     }
-    pages += (sequence.tokens() + kBlockTokens - 1) / kBlockTokens;
+    ASSERT_EQ(sequence.pages(), (sequence.tokens() + kBlockTokens - 1) / kBlockTokens);
+    pages.insert(sequence.page_list(), sequence.page_list() + sequence.pages());
   }
-  ASSERT_EQ(cache.bytes(), pages * static_cast<double>(cache.geometry().page_bytes()));
+  ASSERT_EQ(cache.bytes(), static_cast<double>(pages.size() * cache.geometry().page_bytes()));
 }
 
 // Reference attention in double precision: one query head over keys [tokens][dim].

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <new>
 
@@ -145,6 +146,41 @@ TEST_F(KvMemory, RetuneRopesAndPositions) {
 
 TEST_F(KvMemory, CopyPrefix) {
   refuse_each([](KvCache& cache) { return cache.copy_prefix(0, 1, 20); }, [](KvModel& model) { model.copy(0, 1, 20); });
+}
+
+// Changes of a sequence that shares its pages: each copies some. A page that was copied before the failure stays a copy.
+TEST_F(KvMemory, SharedPages) {
+  const RopeConfig config = yarn_config(8, 10000, 4, 16);
+  Tokens tokens({1, 8, 0}, 8, 9);
+  struct Change {
+    std::function<Status(KvCache&)> act;
+    std::function<void(KvModel&)> expect;
+  };
+  const Change changes[] = {
+      {[](KvCache& cache) { return cache.shift(1, 3, 9); }, [](KvModel& model) { model.shift(1, 3, 9); }},
+      {[&](KvCache& cache) { return cache.retune(1, config); }, [&](KvModel& model) { model.retune(1, config); }},
+      {[&](KvCache& cache) { return cache.append(2, 1, tokens.without_queries()); }, [&](KvModel& model) { model.append(2, 1, tokens); }},
+  };
+  for (const Change& change : changes) {
+    for (int count = 0, is_done = false; !is_done; ++count) {
+      SCOPED_TRACE(testing::Message() << "change " << &change - changes << ", request " << count);
+      Filled filled(KeyMode::rotated);
+      ASSERT_EQ(filled.cache.copy_prefix(0, 1, 30), Status::ok);
+      filled.model.copy(0, 1, 30);
+      Snapshot before = snapshot_of(filled.cache);
+      const Status status = without_request(count, true, [&] { return change.act(filled.cache); });
+      is_done = refused_requests == 0;
+      ASSERT_EQ(status, is_done ? Status::ok : Status::out_of_memory);
+      if (!is_done) {
+        Snapshot after = snapshot_of(filled.cache);
+        before.bytes = after.bytes = 0;
+        ASSERT_TRUE(after == before);
+        ASSERT_EQ(change.act(filled.cache), Status::ok) << "with memory again";
+      }
+      change.expect(filled.model);
+      ASSERT_NO_FATAL_FAILURE(expect_holds(filled.cache, filled.model));
+    }
+  }
 }
 
 TEST_F(KvMemory, SaveAndRestore) {

@@ -130,6 +130,7 @@ TEST(KvSequence, RemovingMovesTheOthersDown) {
           KvSequence sequence;
           ASSERT_EQ(sequence.prepare(geometry, 1), Status::ok);
           ASSERT_EQ(sequence.copy(whole, tokens), Status::ok);
+          ASSERT_EQ(sequence.own_pages(keep, tokens - discard), Status::ok);
           sequence.remove(keep, discard);
           Plain left = plain;
           left.remove(keep, discard);
@@ -155,6 +156,8 @@ TEST(KvSequence, ACopyIsIndependent) {
       ASSERT_NO_FATAL_FAILURE(expect_holds(geometry, copy, part));
       EXPECT_EQ(copy.planned_length(0), 123);
       EXPECT_EQ(copy.largest_key(), tokens == 0 ? 0 : 5);
+      ASSERT_EQ(copy.own_pages(0, tokens), Status::ok);
+      ASSERT_NO_FATAL_FAILURE(expect_holds(geometry, copy, part));
       each_row(geometry, copy, part, [](char* row, std::size_t bytes, char) { std::memset(row, 0, bytes); });
       ASSERT_NO_FATAL_FAILURE(expect_holds(geometry, source, plain));
     }

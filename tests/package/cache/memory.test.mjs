@@ -119,6 +119,7 @@ const full = {
     const k = new Float32Array(40 * 256).fill(1);
     const more = { k, v: k, layout: "thd", shape: [40, 4, 64] };
     cache.append({ ...more, sequence: 0 });
+    cache.copyPrefix({ from: 0, to: 1 }); // they share their pages
     const [row, batch] = [rw.tensor([300, 4, 64]), rw.tensor([2, 300, 4, 64])];
     const { shape } = row;
     const floats = () => new Float32Array(row.length);
@@ -128,7 +129,11 @@ const full = {
   act: `
     const free = (bytes) => fillers.splice(fillers.findIndex((tensor) => tensor.length === bytes / 4), 1)[0].dispose();
     free(1 << 14);
-    attempt("copyPrefix", () => cache.copyPrefix({ from: 0, to: 1 }));
+    attempt("shift of a copy", () => cache.shift({ sequence: 1, keep: 4, discard: 8 }));
+    unchanged();
+    attempt("move of a copy", () => cache.retune({ sequence: 1, positions: 9 }));
+    unchanged();
+    attempt("append to a copy", () => cache.append({ k: k.slice(0, 256), v: k.slice(0, 256), layout: "thd", shape: [1, 4, 64], sequence: 1 }));
     unchanged();
     free(1 << 18); // room for some pages, but not for nine
     attempt("append", () => cache.append({ k: row, v: row, layout: "thd", sequence: 0 }));
@@ -150,9 +155,11 @@ const full = {
 
 test("in full memory each operation throws OUT_OF_MEMORY, and cached tokens are unchanged", async () => {
   const { works, outcomes } = await inFullMemory(full);
-  assert.equal(works, 40);
+  assert.equal(works, 80);
   const names = [
-    "copyPrefix",
+    "shift of a copy",
+    "move of a copy",
+    "append to a copy",
     "append",
     "append to all",
     "append an array",

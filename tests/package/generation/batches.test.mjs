@@ -52,6 +52,29 @@ test("every architecture gives each text the pieces it has alone", async () => {
   assert.ok(count > 110, `${count} models`);
 });
 
+const BEGINNING = Array.from({ length: 45 }, (_, i) => 5 + ((7 * i) % 31));
+
+test("prompts with a common beginning, which is read once", async () => {
+  const prompts = [[...BEGINNING, 9], [...BEGINNING, 11, 12, 13], BEGINNING, BEGINNING.slice(0, 40), [7, 8], BEGINNING];
+  let count = 0;
+  for (const name of readdirSync(tinyModel(""))) {
+    const [path] = [`${name}/model.gguf`, `${name}/config.json`].filter((file) => existsSync(tinyModel(file)));
+    if (path === undefined) continue;
+    const one = await rw.model(path.endsWith(".gguf") ? tinyModel(path) : tinyModel(name));
+    if (one.info.generates && one.info.contextLength >= 56) {
+      const options = { ...OPTIONS, maxTokens: 6 };
+      assert.deepEqual(
+        await together(one, prompts, { ...options, batchSize: 4 }),
+        await alone(one, prompts, options),
+        name,
+      );
+      count++;
+    }
+    one.dispose();
+  }
+  assert.ok(count > 50, `${count} models`);
+});
+
 test("any number at once, and texts of different lengths", async () => {
   const [expected] = await alone(model, [PROMPTS[0]], OPTIONS);
   const stop = expected[5].text;

@@ -1,4 +1,4 @@
-// Reads the lists that callers pass: token ids, and the messages of a chat.
+// Reads the lists that callers pass: token ids, and the messages of a chat. Compares token ids.
 import { wholeNumber } from "./checks.js";
 import { isRevoked } from "./typed_arrays.js";
 import { fail } from "./errors.js";
@@ -38,4 +38,12 @@ export function listOf(given: unknown, field: string, what: string): unknown[] {
 export function tokenIds(given: unknown, vocabularySize: number, field: string): Int32Array {
   const ids = listOf(given, field, "text or token ids");
   return Int32Array.from(ids, (id, i) => wholeNumber(id, 0, vocabularySize - 1, `${field}[${i}]`));
+}
+
+/** Length of the common beginning of two texts: what a session needn't read again. @internal */
+export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const limit = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < limit && a[length] === b[length]) length += 1;
+  return length;
 }

@@ -95,7 +95,7 @@ export class KvCache implements Disposable {
     return this.lengthOf(0);
   }
 
-  /** Bytes of wasm memory that the tokens of all sequences take now. `rw.kvCacheBytes()` predicts it. */
+  /** Bytes of wasm memory that the tokens of all sequences take now. `rw.kvCacheBytes()` predicts it for sequences that share nothing. */
   get bytes(): number {
     return this.#core.heap.module.kv_bytes(this.#core.address);
   }
@@ -177,7 +177,8 @@ export class KvCache implements Disposable {
   }
 
   /**
-   * Replaces a sequence with a copy of the first tokens of another.
+   * Replaces a sequence with a copy of the first tokens of another. Both use the same memory until one of them changes: then that one copies
+   * the pages (of 32 tokens) that it changes.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
   copyPrefix(options: CopyPrefixOptions): void {
@@ -186,7 +187,7 @@ export class KvCache implements Disposable {
     const from = core.sequence(givenFrom, "from");
     const to = core.sequence(givenTo, "to");
     const length = wholeNumber(givenLength ?? core.tokens(from), 0, core.maxLength, "length");
-    core.heap.check(core.heap.module.kv_copy_prefix(core.address, from, to, length));
+    core.heap.check(core.heap.module.kv_copy_prefix(core.address, from, core.address, to, length));
   }
 
   /**

@@ -278,7 +278,7 @@ interface WasmCacheFunctions {
   kv_attend(cache: number, layer: number, sequence: number, queries: WasmTensor, options: WasmAttention): Status;
   kv_truncate(cache: number, sequence: number, tokens: number): Status;
   kv_shift(cache: number, sequence: number, keep: number, discard: number, checkOnly: boolean): Status;
-  kv_copy_prefix(cache: number, from: number, to: number, tokens: number): Status;
+  kv_copy_prefix(source: number, from: number, cache: number, to: number, tokens: number): Status;
   kv_retune(
     cache: number,
     groups: number,

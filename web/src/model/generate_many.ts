@@ -1,7 +1,8 @@
 // Continues several prompts at once: in each step all texts get a token, and each weight is read once for all of them.
 import { wholeNumber } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
-import { listOf } from "../base/lists.js";
+import { commonLength, listOf } from "../base/lists.js";
+import { type ModelPlan, readsAlikeInParts } from "./model_plan.js";
 import type { Piece } from "./session/generate.js";
 import type { GenerateOptions } from "./session/options.js";
 import type { Session } from "./session/session.js";
@@ -18,8 +19,12 @@ export interface ManySettings {
   readonly batchSize: number;
   /** Of each text; its seed, if there is one, is that of the first. */
   readonly options: GenerateOptions;
+  readonly plan: ModelPlan;
   readonly newSession: () => Session;
 }
+
+/** A beginning of fewer tokens is read again rather than copied from another text. */
+const LEAST_COPIED = 32;
 
 interface ActiveText {
   readonly index: number;
@@ -92,24 +97,40 @@ async function begin(
   prompts: readonly Int32Array[],
   index: number,
   active: ReadonlySet<ActiveText>,
-  { options, newSession }: ManySettings,
+  settings: ManySettings,
 ): Promise<ActiveText> {
-  const { signal, seed } = options;
+  const { signal, seed } = settings.options;
   signal?.throwIfAborted();
   const prompt = prompts[index]!;
-  const read = [...active].find(
-    (text) => isSame(prompts[text.index]!, prompt) && text.session.length === prompt.length,
-  );
-  const session = read === undefined ? newSession() : read.session.fork();
+  const { options } = settings;
+  const session = withBeginning(prompt, active, settings);
   try {
     if (options.whenFull === "extend") extendTo(session, prompt.length);
-    if (read === undefined) await inPrompt(index, () => session.append(prompt, signal && { signal }));
+    const rest = prompt.subarray(session.length);
+    if (rest.length > 0) await inPrompt(index, () => session.append(rest, signal && { signal }));
     const own = seed === undefined ? options : { ...options, seed: (seed + index) % 2 ** 53 };
     return { index, session, pieces: session.generate(own) };
   } catch (error) {
     session.dispose();
     throw error;
   }
+}
+
+/** A session that has read the beginning of a prompt which another text has, at best all of it. */
+function withBeginning(
+  prompt: Int32Array,
+  active: ReadonlySet<ActiveText>,
+  { plan, options, newSession }: ManySettings,
+): Session {
+  const candidates = [...active].map(({ session }) => ({ session, shared: commonLength(session.tokens, prompt) }));
+  const whole = candidates.find(({ session, shared }) => shared === prompt.length && session.length === shared);
+  if (whole !== undefined) return whole.session.fork();
+  const [best] = candidates.sort((a, b) => b.shared - a.shared);
+  const canCopy = options.whenFull !== "extend" && readsAlikeInParts(plan); // extending changes the RoPE
+  if (best === undefined || best.shared < LEAST_COPIED || !canCopy) return newSession();
+  const copy = best.session.fork();
+  copy.rewind(best.shared);
+  return copy;
 }
 
 /** Runs `act`, and names the prompt in its errors. */
@@ -123,8 +144,4 @@ async function inPrompt<T>(index: number, act: () => Promise<T>): Promise<T> {
     const path = `prompts[${index}]${field.replace(/^(?:prompt|tokens)/, "").replace(/^(?=\w)/, ": ")}`;
     return fail(code, path, text, cause === undefined ? {} : { cause });
   }
-}
-
-function isSame(a: Int32Array, b: Int32Array): boolean {
-  return a.length === b.length && a.every((token, i) => token === b[i]);
 }

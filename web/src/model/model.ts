@@ -219,6 +219,7 @@ export class Model implements Disposable {
     const settings = {
       batchSize: readBatchSize(batchSize),
       options: others,
+      plan: this.#core.plan,
       newSession: () =>
         this.session({ ...(contextLength !== undefined && { contextLength }), ...(adapters && { adapters }) }),
     };
@@ -256,13 +257,12 @@ export class Model implements Disposable {
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
     const { ...given } = checkOptions(options, CHAT_OPTIONS);
-    if (this.chatTemplate === undefined) {
+    if (this.chatTemplate === undefined)
       fail(
         "UNSUPPORTED_MODEL",
         `${this.info.name}: chat_template`,
         "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",
       );
-    }
     const { beginToken, endTokens } = this.tokenizer;
     const textOf = (token: number | undefined): string => (token === undefined ? "" : this.tokenizer.token(token));
     return renderChat(this.chatTemplate, messages, {

@@ -68,10 +68,14 @@ export class TextMemory {
     if (this.#states !== undefined) this.cache.heap.module.states_shift(this.#states.address, keep, discard);
   }
 
-  /** Takes over the checkpoints of another memory of the same model. */
-  shareCheckpoints(other: TextMemory): void {
-    const { module } = this.cache.heap;
-    if (this.#states !== undefined) module.states_share(other.statesAddress, this.#states.address);
+  /** Makes this memory, which must be empty, a copy of another of the same model with the same RoPEs. They share keys, values and checkpoints. */
+  copy(other: TextMemory): void {
+    const { heap, address, layers } = this.cache;
+    const from = other.cache;
+    if (layers.length > 0) heap.check(heap.module.kv_copy_prefix(from.address, 0, address, 0, from.tokens(0)));
+    if (this.#states === undefined) return;
+    this.restoreStates(other.saveStates());
+    heap.module.states_share(other.statesAddress, this.#states.address);
   }
 
   /** An image of the states, without checkpoints; empty if there are none. */

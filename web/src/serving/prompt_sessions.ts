@@ -1,5 +1,6 @@
 // The sessions that answers are generated in. They stay, so that the next turn of a chat reads only what is new.
 import { RopewalkError } from "../base/errors.js";
+import { commonLength } from "../base/lists.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
 
@@ -65,7 +66,7 @@ export class PromptSessions {
     return Promise.all(
       this.#slots.map(async (slot) => {
         const tokens = (await slot.session?.tokens) ?? [];
-        return { slot, shared: sharedLength(tokens, prompt), length: tokens.length };
+        return { slot, shared: commonLength(tokens, prompt), length: tokens.length };
       }),
     );
   }
@@ -85,7 +86,7 @@ export class PromptSessions {
   async #readOnce(slot: Slot, prompt: Int32Array, signal: AbortSignal | undefined): ReturnType<ReadPrompt> {
     await this.#copyBeginning(slot, prompt, signal);
     const session = (slot.session ??= await this.#model.session());
-    const cached = sharedLength(await session.tokens, prompt);
+    const cached = commonLength(await session.tokens, prompt);
     await session.rewind(cached);
     await session.append(prompt.subarray(cached), signal && { signal });
     return { session, cached };
@@ -118,11 +119,4 @@ function disposeSession(slot: Slot): void {
   const ignore = (): void => undefined; // the Worker has ended
   Promise.resolve(slot.session?.dispose()).catch(ignore);
   slot.session = undefined;
-}
-
-function sharedLength(a: readonly number[], b: ArrayLike<number>): number {
-  const limit = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < limit && a[length] === b[length]) length += 1;
-  return length;
 }

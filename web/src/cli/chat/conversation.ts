@@ -1,4 +1,5 @@
 import { fail } from "../../base/errors.js";
+import { commonLength } from "../../base/lists.js";
 // A chat: its messages, and the session that has read them.
 import {
   type ChatMessage,
@@ -10,7 +11,6 @@ import {
   type SessionOptions,
 } from "../../index.node.js";
 import { type Speed, speedOf } from "../format.js";
-import { commonLength } from "../common_length.js";
 import type { SavedChat } from "./saved_chat.js";
 
 /** Options for generating answers. */

@@ -2,11 +2,11 @@
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
+import { commonLength } from "../../base/lists.js";
 import type { FinishReason, GenerateOptions, Model, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
-import { commonLength } from "../common_length.js";
 import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";

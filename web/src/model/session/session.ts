@@ -76,7 +76,10 @@ export class Session implements Disposable {
     return this.#text.contextLength;
   }
 
-  /** Bytes of wasm memory that the keys, values and states of recurrent layers use now. */
+  /**
+   * Bytes of wasm memory that the keys, values and states of recurrent layers use now. What n sessions share (see `fork`) counts as its
+   * n-th part.
+   */
   get bytes(): number {
     return this.#text.bytes;
   }
@@ -298,8 +301,9 @@ export class Session implements Disposable {
   }
 
   /**
-   * Creates an independent session with the same tokens, keys, values, states, RoPE and adapters. They share the checkpoints of
-   * recurrent layers.
+   * Creates an independent session with the same tokens, keys, values, states, RoPE and adapters. Both use the same memory for keys and
+   * values until one of them changes: then that one copies the pages (of 32 tokens) that it changes. They share the checkpoints of recurrent
+   * layers.
    * @param options - default: those of this session
    * @throws {@link RopewalkError} INVALID_ARGUMENT (also a context length below the number of tokens), UNKNOWN_KEY,
    * OUT_OF_MEMORY, DISPOSED.
@@ -310,17 +314,16 @@ export class Session implements Disposable {
     const contextLength = checkContext(given ?? own, Math.max(1, this.length));
     const checkpoints =
       givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
-    const bytes = this.#queue.now("fork", "read", () => this.#text.save());
-    const copy = new Session(this.#model, contextLength, checkpoints, this.#text.adapters);
-    try {
-      copy.restore(bytes);
-      copy.#text.shareCheckpoints(this.#text);
-      copy.#text.changes.copy(this.#text.changes);
-      return copy;
-    } catch (error) {
-      copy.dispose();
-      throw error;
-    }
+    return this.#queue.now("fork", "read", () => {
+      const copy = new Session(this.#model, contextLength, checkpoints, this.#text.adapters);
+      try {
+        copy.#text.copy(this.#text);
+        return copy;
+      } catch (error) {
+        copy.dispose();
+        throw error;
+      }
+    });
   }
 
   /**
@@ -329,7 +332,7 @@ export class Session implements Disposable {
    * version and a checksum. They don't contain the context length or checkpoints.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (a call runs), OUT_OF_MEMORY, DISPOSED.
    */
-  save(): Uint8Array<ArrayBuffer> {
+  save(): Uint8Array {
     return this.#queue.now("save", "read", () => this.#text.save());
   }
 
@@ -351,7 +354,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} as `save()`; INVALID_FILE (it can't be written: a file of that name is as it was).
    */
   async keep(name: string | URL): Promise<void> {
-    const bytes = this.save();
+    const bytes = this.#queue.now("keep", "read", () => this.#text.save());
     await (await this.#model.keptFiles()).write(name, bytes);
   }
 

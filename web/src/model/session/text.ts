@@ -3,12 +3,11 @@ import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { save as saveCache } from "../../cache/image.js";
-import { retune as retuneCache, shift as shiftCache } from "../../cache/retune.js";
+import { shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import { Owned } from "../../memory/owned.js";
 import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
-import { usesLongFactors, withLongFactors } from "../long_rope.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
 import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
@@ -18,6 +17,7 @@ import type { CheckpointSettings, RestoredRope, SessionAppendOptions, TextSettin
 import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
 import type { BatchedText } from "../token_batches.js";
+import { copyRopes, setRopes, TextRopes } from "./text_ropes.js";
 import { freeLogits, TokensAhead } from "./tokens_ahead.js";
 
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
@@ -32,13 +32,7 @@ export class SessionText implements BatchedText {
   #tokens: number[] = [];
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
-  /**
-   * The requested RoPE of each group of layers. The cache has the one in effect, which differs for a LongRoPE
-   * (long_rope.ts).
-   */
-  #ropes: Readonly<RopeConfig>[];
-  /** Those of the model. */
-  readonly #modelRopes: readonly Readonly<RopeConfig>[];
+  readonly #ropes: TextRopes;
   #hasFreshLogits = false; // whether #logits follow the last token
   #hidden: Float32Array | undefined;
   readonly #checkpoints: CheckpointSettings;
@@ -55,8 +49,7 @@ export class SessionText implements BatchedText {
     this.contextLength = contextLength;
     this.#held = core.newMemory(cacheSettings, { checkpoints: settings.count, adapters: settings.adapters });
     this.changes = new LayerChanges(core, () => this.checkAlive());
-    this.#ropes = this.#cache.groups.map(({ config }) => config);
-    this.#modelRopes = this.#ropes.slice();
+    this.#ropes = new TextRopes(this.#cache);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
@@ -118,7 +111,7 @@ export class SessionText implements BatchedText {
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
-    return this.#ropes[this.groupOf("full_attention") ?? this.groupOf("sliding_attention") ?? -1] ?? null;
+    return this.#ropes.requested[this.groupOf("full_attention") ?? this.groupOf("sliding_attention") ?? -1] ?? null;
   }
 
   /** The group of the layers of a kind; undefined if they have no RoPE. */
@@ -131,12 +124,12 @@ export class SessionText implements BatchedText {
 
   /** Number of groups of layers that share a RoPE. */
   get ropeGroups(): number {
-    return this.#ropes.length;
+    return this.#ropes.requested.length;
   }
 
   /** The requested RoPE of a group. */
   ropeOf(group: number): Readonly<RopeConfig> {
-    return this.#ropes[group]!;
+    return this.#ropes.requested[group]!;
   }
 
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
@@ -190,11 +183,11 @@ export class SessionText implements BatchedText {
       return;
     }
     const length = this.length + added.length;
-    const needsReread = this.#changesFactors(length);
+    const needsReread = this.#ropes.changeFactors(this.length, length);
     const reread = needsReread ? this.length : 0;
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
-    if (this.length === 0) this.#ropes.forEach((rope, group) => this.#setRope(this.#cache, group, rope, length));
+    if (this.length === 0) setRopes(this.#cache, this.#ropes.requested, length);
     const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
     for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
@@ -220,7 +213,7 @@ export class SessionText implements BatchedText {
   readAhead(token: number, guesses: readonly number[]): void {
     this.checkAlive();
     const tokens = Int32Array.of(token, ...guesses);
-    if (this.length === 0 || this.#changesFactors(this.length + tokens.length)) return;
+    if (this.length === 0 || this.#ropes.changeFactors(this.length, this.length + tokens.length)) return;
     const memory = this.memory;
     try {
       this.core.forward(memory, tokens, this.#watchers, this.length);
@@ -246,13 +239,6 @@ export class SessionText implements BatchedText {
       ahead.dispose();
       this.#ahead = undefined;
     }
-  }
-
-  /** Whether a LongRoPE has other factors at a new length, so that the text must be read again. */
-  #changesFactors(length: number): boolean {
-    return this.#ropes.some(
-      (rope) => this.length > 0 && usesLongFactors(rope, length) !== usesLongFactors(rope, this.length),
-    );
   }
 
   /**
@@ -285,16 +271,9 @@ export class SessionText implements BatchedText {
     this.#checkpointLength = this.length;
   }
 
-  /** Takes over the checkpoints of a text with the same tokens. */
-  shareCheckpoints(other: SessionText): void {
-    this.memory.shareCheckpoints(other.memory);
-    this.#checkpointLength = Math.min(other.#checkpointLength, this.length);
-  }
-
   /** Sets the RoPE of a group of layers. */
   retune(group: number, rope: Readonly<RopeConfig>): void {
-    this.#setRope(this.#cache, group, rope, this.length);
-    this.#ropes[group] = rope;
+    this.#ropes.retune(this.#cache, group, rope, this.length);
     this.#changed();
   }
 
@@ -302,7 +281,7 @@ export class SessionText implements BatchedText {
     const cache = saveCache(this.#cache, 0);
     const states = this.memory.saveStates();
     return writeSession(
-      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.#ropes },
+      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.#ropes.requested },
       cache,
       states,
     );
@@ -310,13 +289,11 @@ export class SessionText implements BatchedText {
 
   /** Builds a new memory, and only then replaces the old one. Keys that other RoPEs have rotated are re-rotated. */
   restore({ tokens, ropes: saved }: SavedSession, images: SavedImages, rope: RestoredRope): void {
-    const ropes = rope === "model" ? this.#modelRopes : saved;
+    const ropes = rope === "model" ? this.#ropes.model : saved;
     const { adapters } = this;
     const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count, adapters });
     try {
-      const setRopes = (): void =>
-        ropes.forEach((rope, group) => this.#setRope(memory.cache, group, rope, tokens.length));
-      restoreMemory(memory, tokens.length, setRopes, images);
+      restoreMemory(memory, tokens.length, () => setRopes(memory.cache, ropes, tokens.length), images);
     } catch (error) {
       memory.dispose();
       throw error;
@@ -325,8 +302,28 @@ export class SessionText implements BatchedText {
     this.#held = memory;
     this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
-    this.#ropes = ropes.slice();
+    this.#ropes.replace(ropes);
     this.#changed();
+  }
+
+  /**
+   * Makes this text, which must be empty, a copy of another with the same model, cache settings and adapters. They share keys and values
+   * until one of them changes (kv_sequence.h), and checkpoints.
+   */
+  copy(other: SessionText): void {
+    const { memory } = other;
+    copyRopes(memory.cache, this.#cache);
+    this.#held.copy(memory);
+    this.#checkpointLength = Math.min(other.#checkpointLength, other.length);
+    this.#tokens = other.#tokens.slice();
+    this.#ropes.replace(other.#ropes.requested);
+    this.changes.copy(other.changes);
+    this.#changed();
+    if (!other.#hasFreshLogits) return;
+    const { heap, vocabularySize } = this.core;
+    heap.floats(this.logitsAddress, vocabularySize).set(heap.floats(other.logitsAddress, vocabularySize));
+    this.#hidden = other.#hidden;
+    this.#hasFreshLogits = true;
   }
 
   dispose(): void {
@@ -354,13 +351,6 @@ export class SessionText implements BatchedText {
   #changed(): void {
     this.#hasFreshLogits = false;
     this.#shownTokens = undefined;
-  }
-
-  /** Sets the RoPE of a group of a cache's layers for a text of `length` tokens. */
-  #setRope(cache: KvCacheCore, group: number, rope: Readonly<RopeConfig>, length: number): void {
-    const effective = usesLongFactors(rope, length) ? withLongFactors(rope) : rope;
-    const { config, layers } = cache.groups[group]!;
-    if (JSON.stringify(effective) !== JSON.stringify(config)) retuneCache(cache, { rope: effective, layers });
   }
 
   /**

@@ -1,0 +1,56 @@
+// The RoPE of each group of a text's layers. The cache has the one in effect, which differs from the requested one for a LongRoPE
+// (long_rope.ts).
+import type { KvCacheCore } from "../../cache/core.js";
+import { retune } from "../../cache/retune.js";
+import type { RopeConfig } from "../../config/types.js";
+import { usesLongFactors, withLongFactors } from "../long_rope.js";
+
+/** @internal */
+export class TextRopes {
+  /** Those of the model. */
+  readonly model: readonly Readonly<RopeConfig>[];
+  #requested: Readonly<RopeConfig>[];
+
+  /** @param cache - a new one of the model */
+  constructor(cache: KvCacheCore) {
+    this.model = cache.groups.map(({ config }) => config);
+    this.#requested = this.model.slice();
+  }
+
+  get requested(): readonly Readonly<RopeConfig>[] {
+    return this.#requested;
+  }
+
+  /** To be called when a cache with these RoPEs is the text's. */
+  replace(requested: readonly Readonly<RopeConfig>[]): void {
+    this.#requested = requested.slice();
+  }
+
+  /** Sets the RoPE of a group in the cache of a text of `length` tokens. */
+  retune(cache: KvCacheCore, group: number, rope: Readonly<RopeConfig>, length: number): void {
+    setRope(cache, group, usesLongFactors(rope, length) ? withLongFactors(rope) : rope);
+    this.#requested[group] = rope;
+  }
+
+  /** Whether a LongRoPE has other factors at another length, so that the text must be read again. */
+  changeFactors(from: number, to: number): boolean {
+    return this.#requested.some((rope) => from > 0 && usesLongFactors(rope, to) !== usesLongFactors(rope, from));
+  }
+}
+
+/** Sets the RoPEs of the cache of a text of `length` tokens. @internal */
+export function setRopes(cache: KvCacheCore, requested: readonly Readonly<RopeConfig>[], length: number): void {
+  requested.forEach((rope, group) =>
+    setRope(cache, group, usesLongFactors(rope, length) ? withLongFactors(rope) : rope),
+  );
+}
+
+/** Gives a cache the RoPEs that are in effect in another of the same model. @internal */
+export function copyRopes(from: KvCacheCore, to: KvCacheCore): void {
+  from.groups.forEach(({ config }, group) => setRope(to, group, config));
+}
+
+function setRope(cache: KvCacheCore, group: number, effective: Readonly<RopeConfig>): void {
+  const { config, layers } = cache.groups[group]!;
+  if (JSON.stringify(effective) !== JSON.stringify(config)) retune(cache, { rope: effective, layers });
+}
