@@ -27,6 +27,12 @@ function shown(difference) {
 
 const largest = (numbers) => numbers.filter((number) => number !== undefined).sort((a, b) => b - a)[0];
 
+/** Whether a tiny model has the architecture of a row. One that is only in GGUF is named after it. */
+const isOf = ({ huggingFace, gguf }, { name, modelType }) =>
+  modelType === undefined
+    ? huggingFace.length === 0 && gguf.some((own) => own.replaceAll("-", "_") === name)
+    : huggingFace.includes(modelType);
+
 /** The differences of every tiny model: { name, modelType, safetensors, gguf }. */
 async function measured(names, measure) {
   const rw = await load({ build: "simd", threads: 1 });
@@ -44,8 +50,10 @@ export async function architecturesPage() {
   const { missingFor } = await import("../build/package/model/architectures/unsupported.js");
   const models = await measured(tinyModelNames(), differencesOf);
   const encoders = await measured(tinyEncoderNames(), embeddingDifferencesOf);
-  const rowOf = (all, { huggingFace, gguf }) => {
-    const own = all.filter(({ modelType }) => huggingFace.includes(modelType));
+  const has = (all, row) => all.some((model) => isOf(row, model));
+  const rowOf = (all, row) => {
+    const { huggingFace, gguf } = row;
+    const own = all.filter((model) => isOf(row, model));
     return [
       code(huggingFace),
       code(gguf),
@@ -55,7 +63,6 @@ export async function architecturesPage() {
       shown(largest(own.map((model) => model.gguf?.llamaCpp))),
     ];
   };
-  const has = (all, { huggingFace }) => all.some(({ modelType }) => huggingFace.includes(modelType));
   const rows = ARCHITECTURES.filter((one) => has(models, one) || !has(encoders, one)).map((one) => rowOf(models, one));
   const encoderRows = ARCHITECTURES.filter((one) => has(encoders, one)).map((one) => rowOf(encoders, one));
   const formats = models
@@ -105,6 +112,7 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
 
 - \`gemma3_text\` is EmbeddingGemma, compared with sentence-transformers, and \`qwen3\` is Qwen3-Embedding.
 - llama.cpp computes GELU from a table of 16-bit floats.
+- \`nomic-bert-moe\` isn't in transformers. The reference is its definition in double precision.
 
 ## Weight formats
 

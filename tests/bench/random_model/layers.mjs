@@ -34,6 +34,13 @@ const plainFeedForward = ({ hidden, feedForward }) => [
   bias("ffn_down", hidden),
 ];
 
+/** Experts without a gate. Their matrices lie one after the other. */
+const plainExperts = ({ hidden, feedForward, experts }) => [
+  matrix("ffn_gate_inp", experts, hidden),
+  { ...matrix("ffn_up_exps", feedForward, hidden), count: experts },
+  { ...matrix("ffn_down_exps", hidden, feedForward), count: experts },
+];
+
 const convolution = (name, channels, kernel) => ({
   name: `${name}.weight`,
   shape: [channels, kernel],
@@ -169,6 +176,11 @@ const LAYERS = {
     ...postNorms(s),
   ],
   "nomic-bert": (s) => [...fusedAttention(s, { hasBiases: false }), ...gatedFeedForward(s), ...postNorms(s)],
+  "nomic-bert-moe": (s, n) => [
+    ...fusedAttention(s, { hasBiases: true }),
+    ...(n % s.expertsEvery === 1 ? plainExperts(s) : plainFeedForward(s)),
+    ...postNorms(s),
+  ],
   "jina-bert-v3": (s) => [...fusedAttention(s, { hasBiases: true }), ...plainFeedForward(s), ...postNorms(s)],
   "modern-bert": (s, n) => [
     ...(n > 0 ? [weight("attn_norm", s.hidden)] : []), // the embedding's norm comes before the first layer
@@ -189,7 +201,7 @@ const LAYERS = {
 
 /** The tensors outside of layers. The embedding is the output head of decoders, unless the shape has one. */
 function outside({ architecture, hidden, vocabulary, context, tokenTypes, dense, hasHead }) {
-  const isBert = ["bert", "nomic-bert", "jina-bert-v3"].includes(architecture);
+  const isBert = ["bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3"].includes(architecture);
   const isRwkv = architecture === "rwkv7";
   const embeddingNorm = isBert || isRwkv ? normAndBias("token_embd_norm", hidden) : [];
   return [
@@ -212,7 +224,7 @@ export function tensorsOf(shape) {
   return [...outside(shape), ...Array.from({ length: shape.layers }, (_, n) => layer(n)).flat()];
 }
 
-const ENCODERS = ["bert", "nomic-bert", "jina-bert-v3", "modern-bert"];
+const ENCODERS = ["bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3", "modern-bert"];
 const LAYER_NORM = [...ENCODERS, "rwkv7"];
 
 /** The metadata of a model of this shape, without its tokenizer's. */
@@ -238,6 +250,9 @@ export function metadataOf(shape) {
     "attention.sliding_window": shape.window,
     "attention.sliding_window_pattern": shape.windowPattern,
     pooling_type: shape.pooling,
+    expert_count: shape.experts,
+    expert_used_count: shape.expertsUsed,
+    moe_every_n_layers: shape.expertsEvery,
     "rope.freq_base": shape.theta && f32(shape.theta),
     "rope.freq_base_swa": shape.windowTheta && f32(shape.windowTheta),
     "rope.dimension_count": shape.rotated ?? headDim,

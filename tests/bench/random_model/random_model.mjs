@@ -16,7 +16,8 @@ export async function writeRandomModel(path, shape, fileType) {
   const tensors = all.map((tensor) => {
     const format = formats.get(tensor);
     if (format === undefined) return constant(tensor);
-    const matrix = { name: tensor.name, type: format.type, shape: [tensor.rows, tensor.columns] };
+    const { name, count, rows, columns } = tensor;
+    const matrix = { name, type: format.type, shape: [...(count === undefined ? [] : [count]), rows, columns] };
     return { ...matrix, data: () => randomBlocks(format.type, tensorBytes(matrix), format.seed) };
   });
   const metadata = {

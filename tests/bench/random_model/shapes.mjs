@@ -101,6 +101,11 @@ export const SHAPES = {
     ...{ hidden: 768, feedForward: 3072, layers: 12, ...half(768) },
     ...{ vocabulary: 30528, theta: 1000, context: 2048, tokenTypes: 2, pooling: 1 },
   },
+  "nomic-embed-text-v2-moe": {
+    architecture: "nomic-bert-moe",
+    ...{ hidden: 768, feedForward: 3072, layers: 12, ...half(768), experts: 8, expertsUsed: 2, expertsEvery: 2 },
+    ...{ vocabulary: 250048, theta: 10000, context: 512, tokenTypes: 1, pooling: 1 },
+  },
   "jina-embeddings-v3": {
     architecture: "jina-bert-v3",
     ...{ hidden: 1024, feedForward: 4096, layers: 24, ...half(1024) },

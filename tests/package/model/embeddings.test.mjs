@@ -27,6 +27,7 @@ const LLAMA_CPP_LIMITS = {
   xlm_roberta: 5e-3,
   modernbert: 5e-3,
   jina_embeddings_v3: 5e-3,
+  nomic_bert_moe: 5e-3,
   gemma_embedding: 5e-3,
 };
 const names = readdirSync(tinyModel("")).filter((name) => has(name, "expected_embeddings.json"));
@@ -153,6 +154,29 @@ test("GTE's own code: its keys, its NTK at every length, and the weights that tr
     model.dispose();
     write({ logn_attention_scale: true });
     await rejects(rw.model(folder), "UNSUPPORTED_MODEL", "model.safetensors: logn_attention_scale");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("experts of nomic-bert are in every second layer of a GGUF file, and refused in safetensors", async () => {
+  await withModel("nomic_bert_moe/model.gguf", (model) => {
+    assert.deepEqual(
+      model.info.layers.map(({ hasExperts }) => hasExperts),
+      [false, true, false, true],
+    );
+    assert.equal(model.info.embedding.pooling, "mean");
+  });
+  const folder = mkdtempSync(join(tmpdir(), "ropewalk-nomic-"));
+  try {
+    const own = tinyModel("nomic_bert_own_names");
+    for (const name of ["model.safetensors", "tokenizer.json"]) copyFileSync(join(own, name), join(folder, name));
+    const config = JSON.parse(readFileSync(join(own, "config.json"), "utf8"));
+    const experts = { num_experts: 8, moe_top_k: 2, moe_every_n_layers: 2, qkv_proj_bias: true };
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, ...experts }));
+    const error = await rw.model(folder).catch((thrown) => thrown);
+    assert.deepEqual([error.code, error.field], ["UNSUPPORTED_MODEL", "model.safetensors: moe_every_n_layers"]);
+    assert.match(error.message, /use the GGUF file/);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,9 +1,10 @@
-// Encoders: BERT, RoBERTa, ModernBERT, nomic-bert, GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
+// Encoders: BERT, RoBERTa, ModernBERT, nomic-bert (with experts too), GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
 import type { ConfigReader } from "../config_reader.js";
 import { bothSides } from "../sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, type TensorNames } from "../weights/tensor_names.js";
 import type { ActivationName, Architecture, DenseLayer, EncoderConfig, RankingHead } from "./architecture.js";
 import { biasesIf, hiddenActivation, llama, POST_NORMS, PRE_NORMS, QKV } from "./common.js";
+import { readExperts } from "./experts.js";
 
 const ALL = [...QKV, "output", "up", "down"] as const;
 const POSITIONS = "position_embd.weight";
@@ -126,6 +127,20 @@ export const ENCODER_ROWS: readonly Architecture[] = [
     rankingHead: (reader) => labelHead(reader, ["classifier.dense", "classifier.out_proj"], "tanh"),
   },
   nomic,
+  {
+    ...nomic,
+    huggingFace: [],
+    gguf: ["nomic-bert-moe"],
+    activation: hiddenActivation("gelu"),
+    isGated: false,
+    experts: (reader) =>
+      readExperts(reader, {
+        experts: ["num_experts"],
+        used: ["moe_top_k"],
+        size: ["n_inner"],
+        normalizes: [false, false],
+      }),
+  },
   {
     ...nomic,
     huggingFace: ["gte", "new"],
@@ -251,6 +266,13 @@ function refuseOtherGte(reader: ConfigReader): void {
 }
 
 function refusePreNorms(reader: ConfigReader): void {
+  const every = "moe_every_n_layers";
+  if (!reader.isGguf && reader.integer([every, ""], 0, 0) > 0)
+    reader.refuse(
+      "UNSUPPORTED_MODEL",
+      every,
+      "nomic_bert with experts is read from GGUF only: use the GGUF file of this model",
+    );
   for (const key of ["prenorm", "qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "parallel_block", "use_rms_norm"]) {
     if (reader.boolean([key, ""], false))
       reader.refuse("UNSUPPORTED_MODEL", key, `nomic_bert with ${key} is not supported`);

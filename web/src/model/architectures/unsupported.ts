@@ -13,7 +13,6 @@ const MISSING: Readonly<Record<string, string>> = {
   "another form of RWKV than RWKV-7": "rwkv6 rwkv6qwen2 arwkv7 rwkv rwkv5",
   "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
-  "an encoder with experts": "nomic-bert-moe",
   "an encoder that isn't in the table of architectures": `neo-bert llama-embed neobert distilbert electra
     modernbert-decoder xlm-roberta-xl albert convbert rembert new jina_embeddings_v4`,
   "an encoder with positions between tokens": "t5encoder mpnet deberta deberta-v2 xlnet",
