@@ -92,7 +92,10 @@ test("recurrent layers have no RoPE, and a state instead of keys", async () => {
   const config = fileURLToPath(new URL("../golden/tiny_models/qwen3_5/config.json", import.meta.url));
   const { stdout } = await ropewalk(["doctor", config]);
   assert.match(stdout, /^ {2}layers 2\n(.*\n)+? {2}recurrent, so without RoPE: layers 0–1, 3$/m);
-  assert.match(stdout, /^ {2}and at any length 7\.3 KiB for the states of recurrent layers, in f32$/m);
+  assert.match(
+    stdout,
+    /^ {2}and 7\.3 KiB for the states of recurrent layers at any length, in f32 \(Ropewalk: 73\.1 KiB, with copies to rewind to\)$/m,
+  );
   const both = await ropewalk(["doctor", config.replace("qwen3_5", "falcon_h1")]);
   assert.match(both.stdout, /^ {2}recurrent beside attention: layers 0–2$/m);
   assert.ok(!both.stdout.includes("without RoPE"));
@@ -131,6 +134,26 @@ test("errors", () =>
     assert.deepEqual(await fails(broken), [1, "INVALID_FILE"]);
     assert.deepEqual(await fails(join(folder, "nowhere.gguf")), [1, "INVALID_FILE"]);
     assert.deepEqual(await fails(qwen, "--context", "0"), [2, "USAGE"]);
-    await writeFile(join(folder, "odd.json"), JSON.stringify({ model_type: "qwen2", hidden_size: "x" }));
-    assert.equal((await diagnosed(join(folder, "odd.json"))).verdict.status, "unknown");
+  }));
+
+test("a GGUF file with the name of another format is read as GGUF, and a missing file is an error", () =>
+  withFolder(async (folder) => {
+    await writeFile(join(folder, "config.json"), JSON.stringify({ model_type: "qwen2", hidden_size: 64 }));
+    await writeFile(join(folder, "model.safetensors"), llama([]));
+    assert.equal((await diagnosed(join(folder, "model.safetensors"))).family, "llama");
+    const { status, stderr } = await ropewalk(["doctor", join(folder, "other.safetensors")]);
+    assert.equal(status, 1);
+    assert.match(stderr, /other\.safetensors: .*no such file/);
+  }));
+
+test("the exit code is 1 if the file doesn't tell enough", () =>
+  withFolder(async (folder) => {
+    const file = join(folder, "config.json");
+    for (const config of [{ rope_theta: 10000 }, { model_type: "qwen2", hidden_size: "x" }]) {
+      await writeFile(file, JSON.stringify(config));
+      const [shown, json] = [await ropewalk(["doctor", file]), await ropewalk(["doctor", file, "--json"])];
+      assert.deepEqual([shown.status, json.status], [1, 1]);
+      assert.match(shown.stdout, /Can't tell/);
+      assert.equal(JSON.parse(json.stdout).verdict.status, "unknown");
+    }
   }));

@@ -249,6 +249,7 @@ for (const { name, config, attending, hasBoth = false, bytesPerToken, stateBytes
       const { cache, recurrent } = JSON.parse(stdout);
       assert.equal(cache.bytes.f16, 4096 * (BYTES_OF_POSITION + bytesPerToken));
       assert.deepEqual([recurrent.layers, recurrent.bytes], [recurrentLayers, copies * stateBytes]);
+      assert.equal(memory.sessionStateBytes, recurrent.bytes);
     });
   });
 }
@@ -261,7 +262,7 @@ test("tiny models with recurrent layers: the state that the engine allocates", a
       const { memory, recurrentLayers } = await diagnosed(given);
       assert.deepEqual(recurrentLayers, name === "falcon_h1" ? [0, 1, 2] : [0, 1, 3], name);
       const { states } = (await rw.modelInfo(tinyModel(name))).memory;
-      assert.equal(10 * memory.stateBytes, states, `${name} ${file}`);
+      assert.deepEqual([10 * memory.stateBytes, memory.sessionStateBytes], [states, states], `${name} ${file}`);
     }
   }
 });

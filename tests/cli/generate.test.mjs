@@ -52,6 +52,56 @@ test("--kv stores keys and values in another type, and --ignore-end goes on afte
   assert.match(stderr, /f32, f16, bf16, q8_0, q4_0/);
 });
 
+test("--logprobs shows each token with the most probable ones", async () => {
+  const flags = ["generate", llama, "the cat", "-n", "5", "--seed", "3", "--logprobs", "4"];
+  const rw = await load();
+  const model = await rw.model(llama);
+  const pieces = [];
+  for await (const piece of model.generate("the cat", { maxTokens: 5, seed: 3, logprobs: 4 })) pieces.push(piece);
+  const { logprobs, tokens } = JSON.parse((await ropewalk([...flags, "--json"])).stdout);
+  assert.deepEqual(
+    tokens,
+    logprobs.map(({ token }) => token),
+  );
+  for (const [i, { token, logprob, alternatives }] of pieces.entries()) {
+    const text = model.tokenizer.decode([token], { skipSpecial: false });
+    assert.deepEqual(logprobs[i], { token, text, logprob, alternatives }, `${i}`);
+  }
+  model.dispose();
+  const { stderr } = await ropewalk(flags);
+  const [head, , first] = stderr.split("\n");
+  assert.match(head, /token +text +probability +most probable/);
+  const { token, text, alternatives } = logprobs[0];
+  assert.ok(first.includes(`${token}  ${JSON.stringify(text)}`), first);
+  assert.ok(
+    first.includes(`${JSON.stringify(alternatives[3].text)} ${(100 * Math.exp(alternatives[3].logprob)).toFixed(1)} %`),
+  );
+});
+
+test("--keep holds the first tokens of a text that shifts", async () => {
+  const flags = ["generate", llama, "the quick cat", "-n", "60", "--seed", "3", "--json"];
+  const shift = ["--when-full", "shift", "--context", "24"];
+  const run = async (...more) => JSON.parse((await ropewalk([...flags, ...shift, ...more])).stdout).tokens;
+  const options = { maxTokens: 60, seed: 3, whenFull: "shift", keep: 6 };
+  const expected = await generated(llama, "the quick cat", options, { contextLength: 24 });
+  assert.deepEqual(await run("--keep", "6"), expected.tokens);
+  assert.notDeepEqual(await run(), expected.tokens);
+});
+
+test("--quantize says that it rounds nothing of a quantized file", async () => {
+  const quantized = fileURLToPath(new URL("../golden/tiny_models/llama_q4_0/model.gguf", import.meta.url));
+  for (const words of [
+    ["generate", quantized, "a", "-n", "1"],
+    ["inspect", quantized],
+  ]) {
+    const { stderr, status } = await ropewalk([...words, "--quantize", "q8_0"]);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^warning: --quantize rounds weights in f32, f16 or bf16; these are in q4_0.* and stay so$/m);
+    assert.doesNotMatch((await ropewalk(words)).stderr, /warning/);
+  }
+  assert.doesNotMatch((await ropewalk(["inspect", llama, "--quantize", "q8_0"])).stderr, /rounds weights/);
+});
+
 test("the text goes to stdout, without colors when piped, and the summary to stderr", async () => {
   const { status, stdout, stderr } = await ropewalk(["generate", llama, "the cat", "-n", "12", "--seed", "5"]);
   assert.equal(stdout, `${(await generated(llama, "the cat", { maxTokens: 12, seed: 5 })).text}\n`);

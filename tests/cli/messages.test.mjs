@@ -27,10 +27,25 @@ test("each message names options and arguments, and never fields or calls", asyn
     [["inspect", qwen, "--set", "rope_scaling.foo=1"], /^error: --set rope_scaling\.foo: is not a key/],
     [["plot", "ramp", qwen, "--scaling", "longrope"], /^error: --scaling: must have/],
     [["inspect", tiny("gemma3"), "--layer-type", "x"], /^error: --layer-type: must be one of .*full_attention/],
+    [
+      ["inspect", tiny("mamba"), "--layer-type", "mamba"],
+      /^error: --layer-type: selects a RoPE, and this model has none/,
+    ],
+    [
+      ["inspect", path("package.json")],
+      /package\.json: is not a model's config\.json: .*pass the model's config\.json/,
+    ],
+    [["doctor", path("package.json")], /package\.json: is not a model's config\.json: .*pass the model's config\.json/],
     [["inspect", tiny("mamba"), "--theta", "5"], /^error: --theta: can't be used: this model has no RoPE/],
     // a model
     [["generate", small, "a", "--context", "99999999"], /^error: --context: must be an integer from 1 to/],
     [["generate", small, "a", "--top-p", "0"], /^error: --top-p: must be above 0/],
+    [["generate", small, "a", "--penalty-window", "5"], /^error: --penalty-window: is used only with a penalty/],
+    [
+      ["generate", small, "a", "--logit-bias", "5=1", "--logit-bias", "5=2"],
+      /--logit-bias .* is invalid\. Token 5 has a bias already/,
+    ],
+    [["generate", small, "a", "--keep", "5"], /^error: --keep: is only for texts that shift/],
     [["generate", small, "a", "--chat"], /chat_template: .*pass one with --chat-template, or leave out --chat/],
     [["generate", small, "a", "--chat-template", story], /^error: --chat-template: needs --chat/],
     [["chat", small], /chat_template: .*pass one with --chat-template, or use ropewalk generate/],

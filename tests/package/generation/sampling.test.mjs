@@ -103,6 +103,7 @@ test("errors name the option at fault", async () => {
     [{ presencePenalty: "1" }, "presencePenalty"],
     [{ presencePenalty: -1e7 }, "presencePenalty"],
     [{ penaltyWindow: -1 }, "penaltyWindow"],
+    [{ penaltyWindow: 5 }, "penaltyWindow"],
     [{ typicalP: 0 }, "typicalP"],
     [{ topNSigma: -1 }, "topNSigma"],
     [{ dry: 1 }, "dry"],

@@ -153,7 +153,7 @@ function scaledFrom({ trained, served }: LayerGroup): string | undefined {
 
 /** `length` is the requested one. */
 function memoryParts(
-  { bytesPerToken, stateBytes, lengths }: CacheMemory,
+  { bytesPerToken, stateBytes, sessionStateBytes, lengths }: CacheMemory,
   groups: readonly LayerGroup[],
   length: number | undefined,
 ): HTMLElement[] {
@@ -164,7 +164,7 @@ function memoryParts(
   ]);
   const text = `The cache takes ${bytesText(bytesPerToken)} in f16 for each token, besides the weights.`;
   const most = `Layers that see only a window or a chunk keep at most its tokens: ${windows.map(count).join(" or ")}.`;
-  const states = `The states of recurrent layers take ${bytesText(stateBytes)} in f32, at any length.`;
+  const states = `The states of recurrent layers take ${bytesText(stateBytes)} in f32, at any length. A session of Ropewalk keeps copies to rewind to, ${bytesText(sessionStateBytes)} in all.`;
   return [
     withText("p", text),
     table(["tokens", "memory"], rows),

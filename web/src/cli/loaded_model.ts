@@ -6,7 +6,7 @@ import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
 import type { KvFlags } from "./kv_option.js";
-import { fallbackWarnings, type QuantizeFlags } from "./quantize_option.js";
+import { fallbackWarnings, type QuantizeFlags, unusedWarnings } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
@@ -71,7 +71,10 @@ export async function withModel<T>(
   const model = await withProgress(terminal, `Loading ${source}`, load);
   const { formats, loadedFormats, hub } = model.info;
   if (hub !== undefined) terminal.note(choiceLine(hub));
-  warnings.push(...fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)));
+  warnings.push(
+    ...unusedWarnings(options.quantize, formats, loadedFormats),
+    ...fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)),
+  );
   for (const warning of warnings) terminal.note(`warning: ${warning}`);
   try {
     return await use(model);

@@ -1,7 +1,7 @@
 // The option --quantize, of commands that load a model.
 import { InvalidArgumentError, Option } from "commander";
 import { nearest } from "../base/options.js";
-import { QUANTIZE_FORMATS, type QuantizeFormat } from "../index.node.js";
+import { type ModelInfo, QUANTIZE_FORMATS, type QuantizeFormat } from "../index.node.js";
 
 /** Flags of {@link quantizeOption}. */
 export interface QuantizeFlags {
@@ -30,6 +30,19 @@ export function fallbackWarnings(
     ...(to === "q4_k" && isFallback("q5_0") ? [why(256, "q5_0")] : []),
     ...(isFallback("f16") ? [why(32, "f16")] : []),
   ];
+}
+
+/** Warns that nothing is rounded, if that is so. The arguments are bytes by format: in the file, and of the matrices in memory. */
+export function unusedWarnings(
+  to: QuantizeFormat | undefined,
+  stored: ModelInfo["formats"],
+  made: ModelInfo["loadedFormats"],
+): string[] {
+  const isUnused = Object.entries(made).every(
+    ([format, bytes]) => bytes <= (stored[format as keyof typeof stored] ?? 0),
+  );
+  if (to === undefined || !isUnused) return [];
+  return [`--quantize rounds weights in f32, f16 or bf16; these are in ${Object.keys(made).join(", ")} and stay so`];
 }
 
 /** Parses a format to quantize to. */

@@ -137,6 +137,8 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     layerType === undefined || areAlike
       ? ropes
       : ropes.filter(({ rope }) => info.layers.some((layer) => layer.rope === rope && layer.kind === layerType));
+  if (layerType !== undefined && withRope.length === 0)
+    fail("INVALID_ARGUMENT", "layer_type", `selects a RoPE, and this model has none (got ${layerType})`);
   if (chosen.length === 0 && ropes.length > 0)
     fail("INVALID_ARGUMENT", "layer_type", `must be one of ${withRope.join(", ")} (got ${layerType})`);
   return {

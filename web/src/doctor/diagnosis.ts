@@ -71,6 +71,8 @@ export interface CacheMemory {
   bytesPerToken: number;
   /** Bytes of the states of recurrent layers in f32, at any length and for each sequence; 0 if there are none. */
   stateBytes: number;
+  /** Bytes of all copies of them that a session of this package keeps, to rewind to, with the default options. */
+  sessionStateBytes: number;
   /** Bytes by length, ascending; the diagnosed length is one of them. */
   lengths: { length: number; bytes: number }[];
 }

@@ -1,5 +1,6 @@
 // Memory of a KV cache in f16, by length: the numbers that each layer keeps for a token, two bytes each. Recurrent layers keep
 // a state instead.
+import { sessionStateBytes } from "../model/checkpoints.js";
 import { type ConfigRopes, layerCaches, recurrentLayers } from "../model/config_ropes.js";
 import type { CacheMemory } from "./diagnosis.js";
 import { type Facts, numberOf, valueOf } from "./facts.js";
@@ -19,7 +20,12 @@ export function cacheMemory(facts: Facts, ropes: ConfigRopes, length: number): C
     layers.reduce((sum, { window, bytes }) => sum + bytes * (window > 0 ? Math.min(window, length) : length), 0);
   const lengths = [...new Set([...LENGTHS, length])].sort((a, b) => a - b);
   const { stateBytes } = recurrentLayers(facts.source, layers.length);
-  return { bytesPerToken, stateBytes, lengths: lengths.map((length) => ({ length, bytes: bytesAt(length) })) };
+  return {
+    bytesPerToken,
+    stateBytes,
+    sessionStateBytes: stateBytes === 0 ? 0 : sessionStateBytes(stateBytes),
+    lengths: lengths.map((length) => ({ length, bytes: bytesAt(length) })),
+  };
 }
 
 /** The elements that each layer keeps for a token: those of supported architectures as the engine allocates them. NaN if the file doesn't say. */

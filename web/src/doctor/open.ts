@@ -2,6 +2,7 @@
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { isRevoked } from "../base/typed_arrays.js";
+import { mayBeConfig, NO_CONFIG } from "../config/known_keys.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ByteSource, type FileSet, MissingFile, readRange } from "../files/byte_source.js";
 import { readJson } from "../files/json_file.js";
@@ -27,7 +28,7 @@ export async function openSource(
   if (isParsed(source)) return parsedSource(source);
   const files = await openFiles(platform, source, options);
   const config = await findConfig(files, options.signal);
-  if (config !== undefined) return { name: config.name, kind: "config.json", source: await readJson(config) };
+  if (config !== undefined) return { name: config.name, kind: "config.json", source: await readConfig(config) };
   const { onProgress: _, ...rest } = options;
   const model = await openModel(platform, source, rest);
   if (model.kind === "safetensors") return { name: "config.json", kind: "config.json", source: model.config ?? {} };
@@ -52,17 +53,26 @@ function parsedSource(source: Dict): Opened {
 
 /** The config.json to read: the requested file, or the one beside weights in safetensors format or in a folder. */
 async function findConfig(files: FileSet, signal: AbortSignal | undefined): Promise<ByteSource | undefined> {
-  const { requested, names } = files;
-  const isIndex = requested?.endsWith(".safetensors.index.json") ?? false;
+  const { requested } = files;
   if (requested?.endsWith(".gguf")) return undefined;
-  if (requested === undefined || isIndex || requested.endsWith(".safetensors")) {
-    if (names !== undefined && !names.includes("config.json")) return undefined;
-    const config = await files.open("config.json", signal);
-    return config instanceof MissingFile ? undefined : config;
-  }
+  if (requested === undefined) return configBeside(files, signal);
   const file = await files.open(requested, signal);
   if (file instanceof MissingFile) return fail(file.code, `${requested}: file`, file.reason);
+  if (requested.endsWith(".safetensors.index.json")) return configBeside(files, signal);
   if (requested.endsWith(".json")) return file;
-  const begin = await readRange(file, 0, Math.min(16, file.size), signal);
-  return /^\s*\{/.test(String.fromCharCode(...begin)) ? file : undefined;
+  const begin = String.fromCharCode(...(await readRange(file, 0, Math.min(16, file.size), signal)));
+  if (requested.endsWith(".safetensors")) return begin.startsWith("GGUF") ? undefined : configBeside(files, signal);
+  return /^\s*\{/.test(begin) ? file : undefined;
+}
+
+async function configBeside(files: FileSet, signal: AbortSignal | undefined): Promise<ByteSource | undefined> {
+  if (files.names !== undefined && !files.names.includes("config.json")) return undefined;
+  const config = await files.open("config.json", signal);
+  return config instanceof MissingFile ? undefined : config;
+}
+
+async function readConfig(file: ByteSource): Promise<Dict> {
+  const config = await readJson(file);
+  if (!mayBeConfig(config)) fail("INVALID_FILE", file.name, NO_CONFIG);
+  return config;
 }

@@ -390,11 +390,8 @@ export class Model implements Disposable {
   }
 
   #checkGenerates(): void {
-    if (!this.info.generates)
-      fail(
-        "UNSUPPORTED_MODEL",
-        this.info.name,
-        "the model is an encoder, which generates no text; call embed() or rank()",
-      );
+    const { generates, ranks, name } = this.info;
+    const others = ranks ? "rank()" : "embed()";
+    if (!generates) fail("UNSUPPORTED_MODEL", name, `the model is an encoder, which generates no text; call ${others}`);
   }
 }

@@ -40,7 +40,12 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
       "tokens that the model was trained on, for a file that doesn't say so",
       parseInteger(1, 2 ** 30),
     )
-    .addHelpText("after", EXAMPLES)
+    .addHelpText(
+      "after",
+      `${EXAMPLES}
+
+The exit code is 1 if the file doesn't tell enough for an answer.`,
+    )
     .action(async (source: string, { context, trainedLength }: Flags) => {
       const rw = await load({ threads: 1 });
       const options: DiagnoseOptions = {
@@ -52,5 +57,6 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
       const shown = terminal();
       if (shown.json) shown.result(diagnosis);
       else shown.print(reportText(shown, diagnosis));
+      if (diagnosis.verdict.status === "unknown") process.exitCode = 1;
     });
 }

@@ -1,5 +1,5 @@
 // The report of a diagnosis for a terminal.
-import type { Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "../../doctor.node.js";
+import type { CacheMemory, Diagnosis, Finding, LayerGroup, RecipeBlock, SystemReport } from "../../doctor.node.js";
 import { formatBytes } from "../format.js";
 import { ranges } from "../ranges.js";
 import type { Format, Terminal } from "../terminal.js";
@@ -69,17 +69,17 @@ function withoutRopeText({ layersWithoutRope, recurrentLayers }: Diagnosis): str
 }
 
 function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnosis): string {
-  if (memory?.bytesPerToken === 0)
-    return `  none; ${formatBytes(memory.stateBytes)} for the states of recurrent layers at any length, in f32`;
+  if (memory?.bytesPerToken === 0) return `  none; ${statesText(memory)}`;
   const rows = memory?.lengths.map((row) => [
     `  ${count(row.length)} tokens${isRequested && row.length === length ? " ←" : ""}`,
     formatBytes(row.bytes),
   ]);
-  const states =
-    memory === null || memory.stateBytes === 0
-      ? ""
-      : `\n  and at any length ${formatBytes(memory.stateBytes)} for the states of recurrent layers, in f32`;
+  const states = memory === null || memory.stateBytes === 0 ? "" : `\n  and ${statesText(memory)}`;
   return terminal.table(rows ?? [], { align: "lr" }) + states;
+}
+
+function statesText({ stateBytes, sessionStateBytes }: CacheMemory): string {
+  return `${formatBytes(stateBytes)} for the states of recurrent layers at any length, in f32 (Ropewalk: ${formatBytes(sessionStateBytes)}, with copies to rewind to)`;
 }
 
 function systemsText(terminal: Terminal, systems: readonly SystemReport[]): string {

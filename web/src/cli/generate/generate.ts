@@ -3,13 +3,14 @@ import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
-import type { FinishReason, GenerateOptions, Model, Session } from "../../index.node.js";
+import type { FinishReason, GenerateOptions, Model, Piece, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
+import { logprobsOf, logprobsTable, type TokenLogprobs } from "./logprobs.js";
 import { samplingFrom } from "./sampling.js";
 import { keepSession, openSession } from "./session_file.js";
 import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
@@ -20,6 +21,8 @@ interface Flags extends TextFlags {
   ignoreEnd?: true;
   chat?: true;
   session?: string;
+  keep?: number;
+  logprobs?: number;
 }
 
 /** What `--json` prints. */
@@ -34,6 +37,8 @@ interface Generated {
   generation: Speed;
   context: { tokens: number; length: number; bytes: number };
   rope: Session["rope"];
+  /** With --logprobs. */
+  logprobs?: TokenLogprobs[];
 }
 
 const EXAMPLES = `
@@ -63,6 +68,8 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--ignore-end", "continue when the model generates an end token")
+    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 0)", parseInteger(0))
+    .option("--logprobs <n>", "show each token with the n most probable ones at its place", parseInteger(1))
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
     .option(
@@ -96,17 +103,20 @@ async function run(
     const session = await openSession(model, flags.session, options);
     try {
       warnAboutLength(terminal, session, model);
-      const generated = await generate(
+      const tokens = await tokensOf(model, text, flags);
+      const { pieces, ...generated } = await generate(
         terminal,
         session,
-        await tokensOf(model, text, flags),
+        tokens,
         flags,
         { ...format, ...drafting },
         signal,
       );
       await keepSession(session, flags.session);
+      const logprobs = flags.logprobs === undefined ? undefined : logprobsOf(pieces, model.tokenizer);
+      if (logprobs !== undefined && !terminal.json) terminal.note(logprobsTable(terminal, logprobs));
       terminal.note(summary(generated));
-      terminal.result(generated);
+      terminal.result({ ...generated, ...(logprobs !== undefined && { logprobs }) });
       if (generated.finish === "interrupted") process.exitCode = 130;
     } finally {
       session.dispose();
@@ -133,7 +143,7 @@ async function generate(
   flags: Flags,
   more: DraftOptions & Pick<GenerateOptions, "format">,
   signal: AbortSignal,
-): Promise<Generated> {
+): Promise<Generated & { pieces: Piece[] }> {
   ensureFits(session, prompt.length, flags);
   const isEndless = flags.whenFull !== "stop";
   const options: GenerateOptions & { seed: number } = {
@@ -142,10 +152,12 @@ async function generate(
     whenFull: flags.whenFull,
     stop: flags.stop ?? [],
     ...(flags.ignoreEnd && { ignoreEnd: true }),
+    ...(flags.keep !== undefined && { keep: flags.keep }),
+    ...(flags.logprobs !== undefined && { logprobs: flags.logprobs }),
     signal,
     ...(flags.maxTokens !== undefined ? { maxTokens: flags.maxTokens } : isEndless && { maxTokens: 1024 }),
   };
-  const tokens: number[] = [];
+  const pieces: Piece[] = [];
   let [text, finish]: [string, Generated["finish"]] = ["", "length"];
   const start = performance.now();
   let promptEnd = start;
@@ -159,7 +171,7 @@ async function generate(
     for await (const piece of session.generate(options)) {
       terminal.write(piece.text);
       text += piece.text;
-      tokens.push(piece.token);
+      pieces.push(piece);
       finish = piece.finish ?? finish;
     }
   } catch (error) {
@@ -172,13 +184,14 @@ async function generate(
   if (!text.endsWith("\n")) terminal.print();
   return {
     text,
-    tokens,
+    tokens: pieces.map(({ token }) => token),
     finish,
     seed: options.seed,
     prompt: speedOf(prompt.length - cached, promptEnd - start),
-    generation: speedOf(tokens.length, end - promptEnd),
+    generation: speedOf(pieces.length, end - promptEnd),
     context: { tokens: session.length, length: session.contextLength, bytes: session.bytes },
     rope: session.rope,
+    pieces,
   };
 }
 

@@ -173,5 +173,6 @@ function parseBiases(text: string, before: Record<number, number> = {}): Record<
   const value = bias?.toLowerCase() === "-inf" ? -Infinity : Number(bias);
   if (token === undefined || Number.isNaN(value))
     throw new InvalidArgumentError("Must be a token id and a number, such as 42=-1.5 or 42=-inf.");
+  if (Number(token) in before) throw new InvalidArgumentError(`Token ${Number(token)} has a bias already.`);
   return { ...before, [Number(token)]: value };
 }

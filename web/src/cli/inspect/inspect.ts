@@ -10,7 +10,7 @@ import { formatBytes } from "../format.js";
 import { parseInteger } from "../options.js";
 import { ranges } from "../ranges.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "../rope_options.js";
-import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
+import { type QuantizeFlags, quantizeOption, unusedWarnings } from "../quantize_option.js";
 import { type LayerRope, openSource, type Source } from "../source.js";
 import type { Terminal } from "../terminal.js";
 
@@ -69,6 +69,8 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
     ...layerRope,
     description: rw.describe(layerRope.rope, context),
   }));
+  const { formats = {}, loadedFormats = {} } = source.info ?? {};
+  for (const warning of unusedWarnings(quantize, formats, loadedFormats)) terminal.note(`warning: ${warning}`);
   const generates = source.info?.generates ?? true;
   const caches = generates ? await cacheBytes(rw, source, context ?? trainedLength(source)) : undefined;
   if (terminal.json) {

@@ -169,7 +169,7 @@ export class CallQueue {
     this.#watch();
     this.#check();
     if (turn.endedBy !== undefined) {
-      const message = `was ended by ${turn.endedBy}(), because its loop hadn't asked for the next piece; leave the loop before other calls`;
+      const message = `was ended by ${turn.endedBy}(), which was called before the loop asked for the next piece; leave the loop before such a call`;
       fail("INVALID_ARGUMENT", "generate", message);
     }
     await this.#take(turn, signal);

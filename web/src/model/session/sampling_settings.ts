@@ -57,6 +57,7 @@ const DRY = optionNames<DryOptions>("generate()", {
 const XTC = optionNames<XtcOptions>("generate()", { probability: true, threshold: true });
 const MIROSTAT = optionNames<MirostatOptions>("generate()", { tau: true, eta: true });
 
+const PENALTIES = ["repetitionPenalty", "frequencyPenalty", "presencePenalty"] as const;
 /** What Mirostat replaces. */
 const DROPPING = ["topNSigma", "topK", "topP", "minP", "typicalP", "xtc", "samplerOrder"] as const;
 const KEEP_ALL: SamplingOptions = { topK: 0, topP: 1, minP: 0, typicalP: 1 };
@@ -103,6 +104,10 @@ export function readSampling(
     mirostat_eta: finiteNumber(m.eta ?? 0.1, "mirostat.eta"),
     order: codeIn(SAMPLER_ORDERS, all.samplerOrder ?? "transformers", "samplerOrder"),
   };
+  const { repetition, frequency, presence } = core;
+  const hasPenalty = PENALTIES.some((name) => options[name] !== undefined);
+  if (options.penaltyWindow !== undefined && !hasPenalty && repetition === 1 && frequency === 0 && presence === 0)
+    fail("INVALID_ARGUMENT", "penaltyWindow", "is used only with a penalty for repetition, frequency or presence; pass one of them");
   if (all.mirostat !== undefined && core.temperature === 0)
     fail("INVALID_ARGUMENT", "mirostat", "needs a temperature above 0: at 0, the most probable token is taken");
   return {
