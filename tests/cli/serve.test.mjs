@@ -86,6 +86,11 @@ after(() => stop?.());
 const ask = (body) =>
   shared.client.chat.completions.create({ model: "tiny", messages, seed: 3, max_tokens: 12, ...body });
 
+test("the model is called by --name", () =>
+  serving(["--name", "knots-1"], async ({ address }) => {
+    assert.equal((await (await fetch(`${address}/v1/models`)).json()).data[0].id, "knots-1");
+  }));
+
 test("a chat completion has OpenAI's shape, and its stream says the same", async () => {
   const whole = await ask({});
   const [{ message, finish_reason: finish }] = whole.choices;

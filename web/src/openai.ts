@@ -19,6 +19,7 @@ export type {
   ToolCall,
   ToolCallDelta,
 } from "./openai/chat_shapes.js";
+export type { CompletionLogprobs } from "./openai/completion_logprobs.js";
 export type { EmbeddingList, EmbeddingRequestFields } from "./openai/embeddings.js";
 export { errorResponse, type ErrorBody } from "./openai/errors.js";
 export type { GenerationFields } from "./openai/generation_request.js";

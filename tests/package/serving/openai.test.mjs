@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { errorResponse, openai } from "ropewalk/openai";
 import { load as loadWorker } from "ropewalk/worker";
 import { tinyModel } from "../helpers/models.mjs";
-import { build, rejects, rw } from "../helpers/runtime.mjs";
+import { build, raises, rejects, rw } from "../helpers/runtime.mjs";
 
 const chatTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}<{{ message.role }}>
 {{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}
@@ -105,6 +105,43 @@ for (const [place, runtime] of [
       assert.ok(usage.prompt_tokens > 0);
     });
 
+    test("logprobs of completions, one list for each kind of number", async () => {
+      const body = { prompt: "a b", max_tokens: 6, seed: 2, logprobs: 3 };
+      const { choices } = await answer("logprobs", client.completions.create(body));
+      const [{ text, logprobs }] = choices;
+      const pieces = [];
+      for await (const piece of model.generate("a b", { maxTokens: 6, seed: 2, logprobs: 3 })) pieces.push(piece);
+      assert.deepEqual(
+        logprobs.token_logprobs,
+        pieces.map(({ logprob }) => logprob),
+      );
+      const byText = ({ alternatives }) =>
+        Object.fromEntries(alternatives.map(({ text, logprob }) => [text, logprob]).reverse());
+      assert.deepEqual(logprobs.top_logprobs, pieces.map(byText));
+      assert.equal(logprobs.tokens.length, 6);
+      assert.equal(logprobs.text_offset[0], 0);
+      assert.ok(logprobs.text_offset.every((offset, i) => i === 0 || offset >= logprobs.text_offset[i - 1]));
+      assert.ok(logprobs.text_offset.at(-1) <= text.length);
+      const chunks = await chunksOf(client.completions.create({ ...body, stream: true }));
+      const streamed = chunks.flatMap((chunk) => chunk.choices[0].logprobs?.token_logprobs ?? []);
+      assert.deepEqual(streamed, logprobs.token_logprobs);
+      await rejects(client.completions.create({ ...body, logprobs: 21 }), "INVALID_ARGUMENT", "logprobs");
+      assert.equal((await client.completions.create({ ...body, logprobs: null })).choices[0].logprobs, null);
+    });
+
+    test("the name of the model", async () => {
+      const named = openai(model, { name: "knots-1" });
+      assert.equal((await named.completions.create({ prompt: "a", max_tokens: 1 })).model, "knots-1");
+      assert.deepEqual(
+        (await named.models.list()).data.map(({ id }) => id),
+        ["knots-1"],
+      );
+      assert.equal(client.models.list().data[0].id, model.info.name);
+      raises(() => openai(model, { name: "" }), "INVALID_ARGUMENT", "name");
+      raises(() => openai(model, { nam: "a" }), "UNKNOWN_KEY", "nam");
+      named.dispose();
+    });
+
     test("an abort between two chunks ends the turn, and the next one is served", async () => {
       const controller = new AbortController();
       const reason = new Error("enough");
@@ -134,7 +171,15 @@ for (const [place, runtime] of [
   });
 
 test("both places gave the same answers", () => {
-  assert.deepEqual(Object.keys(answers).sort(), ["call", "chat", "completion", "embeddings", "json", "stop"]);
+  assert.deepEqual(Object.keys(answers).sort(), [
+    "call",
+    "chat",
+    "completion",
+    "embeddings",
+    "json",
+    "logprobs",
+    "stop",
+  ]);
   for (const [name, { "this thread": here, "a Worker": there }] of Object.entries(answers))
     assert.deepEqual(there, here, name);
 });

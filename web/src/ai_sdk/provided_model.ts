@@ -1,5 +1,5 @@
 // The model of a provider, which may still load, and the sessions of its chats.
-import { readParallel, type ServingOptions } from "../serving/options.js";
+import { readServing, servedName, type ServingOptions } from "../serving/options.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
 import type { ServedModel } from "../serving/served_model.js";
 
@@ -12,16 +12,17 @@ export class ProvidedModel {
   #name = "ropewalk";
 
   constructor(model: LoadingModel, options: ServingOptions | undefined) {
-    const parallel = readParallel(options);
-    if ("info" in model) this.#name = model.info.name;
+    const serving = readServing(options, "createRopewalk()");
+    if (serving.name !== undefined) this.#name = serving.name;
+    if ("info" in model) this.#name = servedName(model, serving);
     this.#opened = Promise.resolve(model).then((opened) => {
-      this.#name = opened.info.name;
-      return { model: opened, prompts: new PromptSessions(opened, parallel) };
+      this.#name = servedName(opened, serving);
+      return { model: opened, prompts: new PromptSessions(opened, serving.parallel) };
     });
     this.#opened.catch(() => undefined); // the calls report it
   }
 
-  /** The name of the model's file; before the model has loaded, `ropewalk`. */
+  /** What the options call the model, its name on the Hub, or that of its file; before the model has loaded, `ropewalk`. */
   get name(): string {
     return this.#name;
   }

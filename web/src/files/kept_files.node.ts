@@ -21,7 +21,10 @@ export const diskKeptFiles: KeptFiles = {
   async read(given) {
     const path = pathOf(given);
     const bytes = await node.fs.readFile(path).catch((cause: unknown) => {
-      fail("INVALID_FILE", "name", `${path} can't be read: ${messageOf(cause)}`, { cause });
+      const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+      fail("INVALID_FILE", "name", isMissing ? `no such file: ${path}` : `${path} can't be read: ${messageOf(cause)}`, {
+        cause,
+      });
     });
     return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   },

@@ -116,7 +116,7 @@ export async function* chatChunks(
       yield choice({}, event.ending, null);
       continue;
     }
-    let logprobs = event.scored === undefined ? null : await logprobsOf(event.scored, tokenizer);
+    let logprobs = event.scored === undefined ? null : await choiceLogprobs(event.scored, tokenizer);
     for (const part of event.parts) {
       if ("isCallEnd" in part) continue;
       if ("call" in part) calls.set(index, calls.get(index)! + 1);
@@ -174,12 +174,17 @@ function addCall(calls: ToolCall[], { index, id = "", function: { name = "", arg
   call.function.arguments += more;
 }
 
-async function logprobsOf(scored: ScoredToken, tokenizer: ServedTokenizer): Promise<ChoiceLogprobs> {
+async function choiceLogprobs(scored: ScoredToken, tokenizer: ServedTokenizer): Promise<ChoiceLogprobs> {
   const one = async (token: number, logprob: number): Promise<TokenLogprob> => {
-    const text = await tokenizer.decode([token], { skipSpecial: false, continues: true });
+    const text = await textOfToken(token, tokenizer);
     return { token: text, logprob, bytes: text.includes("\uFFFD") ? null : Array.from(new TextEncoder().encode(text)) };
   };
   const others = scored.alternatives.map(({ token, logprob }) => one(token, logprob));
   const content = { ...(await one(scored.token, scored.logprob)), top_logprobs: await Promise.all(others) };
   return { content: [content], refusal: null };
+}
+
+/** The text of a token inside of a text, with U+FFFD for a part of a character. */
+export function textOfToken(token: number, tokenizer: ServedTokenizer): Promise<string> | string {
+  return tokenizer.decode([token], { skipSpecial: false, continues: true });
 }

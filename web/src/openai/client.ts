@@ -3,7 +3,7 @@ import { optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { answerEvents } from "../serving/events.js";
-import { readParallel, type ServingOptions } from "../serving/options.js";
+import { readServing, servedName, type ServingOptions } from "../serving/options.js";
 import { chatGeneration } from "../serving/prompt.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
 import type { ServedModel } from "../serving/served_model.js";
@@ -62,9 +62,10 @@ const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
 
 /** Creates the object for a model. */
 export function openaiClient(model: ServedModel, options?: ServingOptions): OpenAIClient {
-  const prompts = new PromptSessions(model, readParallel(options));
+  const serving = readServing(options, "openai()");
+  const prompts = new PromptSessions(model, serving.parallel);
   const created = Math.floor(Date.now() / 1000);
-  const { name } = model.info;
+  const name = servedName(model, serving);
 
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
     const signal = signalOf(options);
@@ -80,7 +81,12 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
     const generation = await completionGeneration(model, body);
     const { isStream, includesUsage } = generation;
     const head = newHead("cmpl-", name);
-    const chunks = completionChunks(answerEvents(prompts, generation, signal), head, isStream && includesUsage);
+    const chunks = completionChunks(
+      answerEvents(prompts, generation, signal),
+      head,
+      model.tokenizer,
+      isStream && includesUsage,
+    );
     return isStream ? streamed(chunks) : wholeCompletion(chunks, head);
   };
 
@@ -88,7 +94,7 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
   return {
     chat: { completions: { create: createChat as OpenAIClient["chat"]["completions"]["create"] } },
     completions: { create: createCompletion as OpenAIClient["completions"]["create"] },
-    embeddings: { create: (body, options) => createEmbeddings(model, body, signalOf(options)) },
+    embeddings: { create: (body, options) => createEmbeddings(model, name, body, signalOf(options)) },
     models: {
       list: () => ({ object: "list", data: [{ id: name, object: "model", created, owned_by: "ropewalk" }] }),
     },

@@ -39,6 +39,7 @@ export interface EmbeddingList {
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT; and as model.embed() */
 export async function createEmbeddings(
   model: ServedModel,
+  name: string,
   given: EmbeddingRequestFields,
   signal: AbortSignal | undefined,
 ): Promise<EmbeddingList> {
@@ -55,7 +56,7 @@ export async function createEmbeddings(
       index,
       embedding: isBase64 ? base64(vector) : Array.from(vector),
     })),
-    model: model.info.name,
+    model: name,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
 }

@@ -1,6 +1,9 @@
 // Options of what serves a model.
 import { wholeNumber } from "../base/checks.js";
+import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
+import { show } from "../base/show.js";
+import type { ServedModel } from "./served_model.js";
 
 /** How a model is served. */
 export interface ServingOptions {
@@ -9,11 +12,29 @@ export interface ServingOptions {
    * take far less than four times as long as one, and the memory for their keys adds up. Further calls wait. Default: 1.
    */
   parallel?: number;
+  /** What answers call the model. Default: its name on the Hub, or that of its file. */
+  name?: string;
 }
 
-const OPTIONS = optionNames<ServingOptions>("openai()", { parallel: true });
+/** The options, checked. @internal */
+export interface Serving {
+  readonly parallel: number;
+  readonly name: string | undefined;
+}
 
-/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
-export function readParallel(options: ServingOptions | undefined): number {
-  return wholeNumber(checkOptions(options, OPTIONS).parallel ?? 1, 1, 32, "parallel");
+/**
+ * Throws INVALID_ARGUMENT, UNKNOWN_KEY.
+ * @param call - what got the options, for messages
+ * @internal
+ */
+export function readServing(options: ServingOptions | undefined, call: string): Serving {
+  const { parallel, name } = checkOptions(options, optionNames<ServingOptions>(call, { parallel: true, name: true }));
+  if (name !== undefined && (typeof name !== "string" || name === ""))
+    fail("INVALID_ARGUMENT", "name", `must be a text that isn't empty (got ${show(name)})`);
+  return { parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"), name };
+}
+
+/** What answers call a model. @internal */
+export function servedName({ info }: Pick<ServedModel, "info">, { name }: Pick<Serving, "name">): string {
+  return name ?? info.hub?.repository ?? info.name;
 }

@@ -23,6 +23,8 @@ export interface AppSettings {
   maxQueue: number;
   /** Whether only this machine reaches the server. */
   isLocal: boolean;
+  /** What answers call the model. */
+  name: string | undefined;
 }
 
 /** The server, without its port. */
@@ -37,8 +39,8 @@ export interface App {
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
 export function createApp(model: Model, settings: AppSettings): App {
-  const { token, origins, maxBody, parallel, maxQueue, isLocal } = settings;
-  const client = openaiClient(model, { parallel });
+  const { token, origins, maxBody, parallel, maxQueue, isLocal, name } = settings;
+  const client = openaiClient(model, { parallel, ...(name !== undefined && { name }) });
   const queue = new RequestQueue(parallel, maxQueue);
   const closing = new AbortController();
   const running = new Set<Promise<void>>();

@@ -1,6 +1,8 @@
 // `ropewalk serve`: a local server with OpenAI's paths.
+import { basename, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { fail } from "../../base/errors.js";
+import { isFolder } from "../../files/node_files.js";
 import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
@@ -13,6 +15,7 @@ import { type ThreadFlags, threadOption } from "../thread_option.js";
 
 interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, ChatTemplateFlags {
   host: string;
+  name?: string;
   port: number;
   token?: string;
   cors?: string[];
@@ -43,6 +46,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
     .option("--host <address>", "address to listen on; 0.0.0.0 for all", "127.0.0.1")
     .option("--port <n>", "port to listen on; 0: any free one", parseInteger(0, 65535), 8080)
+    .option("--name <text>", "what answers call the model (default: the name of the folder or file, or on the Hub)")
     .option("--token <text>", "bearer token that requests must have (default: $ROPEWALK_TOKEN, or none)")
     .option(
       "--cors <origin>",
@@ -71,7 +75,8 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const { listen } = await import("./listen.js");
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, parallel, maxQueue, isLocal });
+    const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
+    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, parallel, maxQueue, isLocal, name });
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");

@@ -15,7 +15,9 @@ export function tokensToRead(text: SessionText, tokenizer: Tokenizer, given: str
     fail(
       "CACHE_FULL",
       "tokens",
-      `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
+      length === 0
+        ? `${tokens.length} tokens don't fit into a context of ${contextLength}; use a larger contextLength`
+        : `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
     );
   return tokens;
 }

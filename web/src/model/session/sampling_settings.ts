@@ -107,7 +107,11 @@ export function readSampling(
   const { repetition, frequency, presence } = core;
   const hasPenalty = PENALTIES.some((name) => options[name] !== undefined);
   if (options.penaltyWindow !== undefined && !hasPenalty && repetition === 1 && frequency === 0 && presence === 0)
-    fail("INVALID_ARGUMENT", "penaltyWindow", "is used only with a penalty for repetition, frequency or presence; pass one of them");
+    fail(
+      "INVALID_ARGUMENT",
+      "penaltyWindow",
+      "is used only with a penalty for repetition, frequency or presence; pass one of them",
+    );
   if (all.mirostat !== undefined && core.temperature === 0)
     fail("INVALID_ARGUMENT", "mirostat", "needs a temperature above 0: at 0, the most probable token is taken");
   return {
