@@ -61,12 +61,16 @@ test("a random model generates values of the schemas of the JSON Schema Test Sui
       ownProperties: true,
       multipleOfPrecision: 6,
     };
-    const validate = addFormats
-      .default(new VALIDATORS[drafts[0]](options))
-      .compile(typeof schema === "object" ? rest : schema);
+    let validate;
+    try {
+      const ajv = addFormats.default(new VALIDATORS[drafts[0]](options));
+      validate = ajv.compile(typeof schema === "object" ? rest : schema);
+    } catch {
+      continue; // Ajv can't read it: some $id and $dynamicRef
+    }
     if (values.some(([value, isValid]) => validate(value) !== isValid)) continue; // Ajv fails the suite here
     assert.ok(validate(JSON.parse(result.text)), `${name}: ${result.text} doesn't match ${JSON.stringify(schema)}`);
     count.whole += 1;
   }
-  assert.ok(count.whole >= 265 && count.cut <= 5, JSON.stringify(count));
+  assert.ok(count.whole >= 350 && count.cut <= 8, JSON.stringify(count));
 });

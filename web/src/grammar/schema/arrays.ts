@@ -1,29 +1,65 @@
 // The texts of JSON arrays.
-import type { Dict } from "../../base/dict.js";
+import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { listOf } from "../../base/lists.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
 import { COMMA, SPACE } from "./space.js";
 import { lengthOf } from "./strings.js";
+import { listedValues } from "./values.js";
 
 /** The texts of a schema. */
 export type Convert = (schema: unknown, path: string) => Expression;
 
-/** @throws INVALID_ARGUMENT: `uniqueItems`, which a grammar can't follow */
-export function arrayExpression(schema: Dict, path: string, convert: Convert): Expression {
+/** Adds a rule under a free name and returns it. */
+export type AddRule = (expression: Expression) => Expression;
+
+/** @throws INVALID_ARGUMENT: `uniqueItems` of elements that aren't listed, which a grammar can't follow */
+export function arrayExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
   const prefix = listOf(schema["prefixItems"] ?? [], `${path}.prefixItems`, "a list of schemas");
   const least = lengthOf(schema["minItems"], 0, `${path}.minItems`);
   const given = lengthOf(schema["maxItems"], Infinity, `${path}.maxItems`);
   const most = schema["items"] === false ? Math.min(given, prefix.length) : given;
-  if (schema["uniqueItems"] !== undefined && most > 1)
-    fail(
-      "INVALID_ARGUMENT",
-      `${path}.uniqueItems`,
-      "can't be followed while text is generated; check the result instead",
-    );
+  if (schema["uniqueItems"] !== undefined && most > 1) {
+    const values =
+      isDict(schema["items"]) && prefix.length === 0 ? listedValues(schema["items"], `${path}.items`) : undefined;
+    if (values === undefined)
+      fail(
+        "INVALID_ARGUMENT",
+        `${path}.uniqueItems`,
+        "needs items with enum, whose order the elements keep; else check the result instead",
+      );
+    const texts = [...new Set(values.map((value) => JSON.stringify(value)))].map(text);
+    return sequence(text("["), SPACE, new Subsets(texts, least, most, addRule).from(0, 0), SPACE, text("]"));
+  }
   const first = prefix.slice(0, most).map((item, i) => convert(item, `${path}.prefixItems[${i}]`));
   const item = most > prefix.length ? convert(schema["items"] ?? true, `${path}.items`) : NOTHING;
   return sequence(text("["), SPACE, elements(first, item, least, most), SPACE, text("]"));
+}
+
+/** Some of the listed elements, in their order, each once. */
+class Subsets {
+  readonly #rules = new Map<string, Expression>();
+
+  constructor(
+    private readonly elements: readonly Expression[],
+    private readonly least: number,
+    private readonly most: number,
+    private readonly addRule: AddRule,
+  ) {}
+
+  /** The elements from the i-th on, after `count` others. Rules keep the text small, for each is used twice. */
+  from(i: number, count: number): Expression {
+    const element = this.elements[i];
+    if (count === this.most || element === undefined) return count >= this.least ? EMPTY : NOTHING;
+    const key = `${i} ${Math.min(count, Math.max(this.least, 1, this.most < this.elements.length ? this.most : 0))}`;
+    const known = this.#rules.get(key);
+    if (known !== undefined) return known;
+    const taken = sequence(count === 0 ? EMPTY : COMMA, element, this.from(i + 1, count + 1));
+    const all = choice(taken, this.from(i + 1, count));
+    const expression = isNothing(all) ? all : this.addRule(all);
+    this.#rules.set(key, expression);
+    return expression;
+  }
 }
 
 /** Elements with commas between them. */

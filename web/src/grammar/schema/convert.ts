@@ -15,9 +15,10 @@ import {
 } from "../expression.js";
 import { arrayExpression } from "./arrays.js";
 import { Flattener, onlyKeyword } from "./flatten.js";
-import { checkIds, type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
+import { type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
 import { type AddRules, integerExpression, numberExpression } from "./numbers.js";
 import { objectExpression } from "./objects.js";
+import { type ResolvedSchema, resolveReferences } from "./references.js";
 import { SPACE_RULE } from "./space.js";
 import { ANY_STRING, stringExpression } from "./strings.js";
 import { chosenTypes } from "./types.js";
@@ -33,17 +34,13 @@ const MOST_NESTED = 100;
  * @throws INVALID_ARGUMENT: no schema, keywords that can't be followed, or no value matches
  */
 export function schemaGrammar(schema: unknown, path: string): Grammar {
-  return new Converter(readRoot(schema, path)).grammar(path);
-}
-
-function readRoot(schema: unknown, path: string): Schema {
-  readSchema(schema, path);
-  checkIds(schema, path);
-  return schema as Schema;
+  const resolved = resolveReferences(schema);
+  readSchema(resolved.schema, path);
+  return new Converter(resolved).grammar(path);
 }
 
 class Converter {
-  readonly #root: Schema;
+  readonly #root: unknown;
   readonly #rules = new Map<string, Expression>([
     ["space", SPACE_RULE],
     ["string", ANY_STRING],
@@ -52,9 +49,9 @@ class Converter {
   readonly #flattener: Flattener;
   #depth = 0;
 
-  constructor(root: Schema) {
-    this.#root = root;
-    this.#flattener = new Flattener(root);
+  constructor({ schema, referred, hasUnevaluated }: ResolvedSchema) {
+    this.#root = schema;
+    this.#flattener = new Flattener(referred, hasUnevaluated);
   }
 
   grammar(path: string): Grammar {
@@ -138,7 +135,7 @@ class Converter {
       case "object":
         return objectExpression(schema, path, this.#convert, this.#addRule);
       case "array":
-        return arrayExpression(schema, path, this.#convert);
+        return arrayExpression(schema, path, this.#convert, this.#addRule);
       case "string":
         return this.#named(stringExpression(schema, path), ANY_STRING, "string");
       case "number":

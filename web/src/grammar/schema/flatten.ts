@@ -2,25 +2,26 @@
 import { fail } from "../../base/errors.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { listOf } from "../../base/lists.js";
+import { conditionsOf } from "./conditions.js";
 import { checkDisjoint } from "./disjoint.js";
 import { mergeSchemas } from "./merge.js";
-import { readSchema, referredSchema, type Schema } from "./nodes.js";
+import { excludedStrings, negated } from "./negate.js";
+import { CONDITIONS, readSchema, type Schema } from "./nodes.js";
+import type { ResolvedSchema } from "./references.js";
 
 /** The most alternatives that a schema may have after its parts are combined. */
 const MOST_ALTERNATIVES = 500;
 
 /** The alternatives of schemas, in which only keywords about values are left. @internal */
 export class Flattener {
-  readonly #root: Schema;
-
-  constructor(root: Schema) {
-    this.#root = root;
-  }
-
-  /** The schema that `$ref` names. */
-  referred(ref: unknown, path: string): unknown {
-    return referredSchema(this.#root, ref, path);
-  }
+  /**
+   * @param referred - the schema that a key of `$ref` names
+   * @param hasUnevaluated - whether any part has unevaluatedProperties or unevaluatedItems
+   */
+  constructor(
+    readonly referred: ResolvedSchema["referred"],
+    private readonly hasUnevaluated: boolean,
+  ) {}
 
   /**
    * The alternatives: none if nothing is allowed, an empty object where everything is.
@@ -29,8 +30,12 @@ export class Flattener {
   alternatives(given: unknown, path: string, refs: readonly unknown[] = []): Dict[] {
     const schema = readSchema(given, path);
     if (typeof schema === "boolean") return schema ? [{}] : [];
-    const { $ref, allOf, anyOf, oneOf, unevaluatedProperties, unevaluatedItems, ...own } = schema;
+    const { $ref, allOf, anyOf, oneOf, not, unevaluatedProperties, unevaluatedItems, ...others } = schema;
+    const own = Object.fromEntries(Object.entries(others).filter(([keyword]) => !isCondition(keyword)));
     const parts: Dict[][] = [[own]];
+    this.#checkUnevaluated(schema, path);
+    for (const condition of conditionsOf(schema, path)) parts.push(this.alternatives(condition, path, refs));
+    if (not !== undefined) parts.push(this.#negated(not, path, refs));
     if ($ref !== undefined) {
       if (refs.includes($ref)) fail("INVALID_ARGUMENT", `${path}.$ref`, "refers to itself with no value in between");
       parts.push(this.alternatives(this.referred($ref, path), path, [...refs, $ref]));
@@ -56,12 +61,60 @@ export class Flattener {
     }));
   }
 
+  /** The alternatives of what a schema doesn't allow. */
+  #negated(given: unknown, path: string, refs: readonly unknown[]): Dict[] {
+    const field = `${path}.not`;
+    const schema = readSchema(given, field);
+    if (isDict(schema) && Object.keys(schema).length === 1 && "not" in schema)
+      return this.alternatives(schema["not"], `${field}.not`, refs);
+    const strings = excludedStrings(schema);
+    if (strings !== undefined) return negated({ enum: strings }, field);
+    const keyword = isDict(schema)
+      ? Object.keys(schema).find((name) => name === "not" || isCondition(name))
+      : undefined;
+    if (keyword !== undefined || (isDict(schema) && "oneOf" in schema))
+      fail(
+        "INVALID_ARGUMENT",
+        `${field}.${keyword ?? "oneOf"}`,
+        "can't be used inside of not; write what is allowed instead",
+      );
+    return this.alternatives(schema, field, refs).reduce<Dict[]>(
+      (whole, one) => {
+        if (Object.keys(one).length === 0) return [];
+        const without = negated(one, field).flatMap((other) => this.alternatives(other, field, refs));
+        if (without.length === 0)
+          fail(
+            "INVALID_ARGUMENT",
+            field,
+            `can't be followed for ${Object.keys(one).join(", ")}; write what is allowed instead`,
+          );
+        return this.#product(whole, without, path);
+      },
+      [{}],
+    );
+  }
+
+  /** What no part evaluates can't be told from a schema that was rewritten. */
+  #checkUnevaluated(schema: Dict, path: string): void {
+    const keyword = Object.keys(schema).find((name) => name === "not" || isCondition(name));
+    if (keyword === undefined || !this.hasUnevaluated) return;
+    fail(
+      "INVALID_ARGUMENT",
+      `${path}.${keyword}`,
+      "can't be used in a schema with unevaluatedProperties or unevaluatedItems; use anyOf with one schema for each case",
+    );
+  }
+
   /** Each alternative of one combined with each of the other. */
   #product(one: readonly Dict[], other: readonly Dict[], path: string): Dict[] {
     if (one.length * other.length > MOST_ALTERNATIVES)
       fail("INVALID_ARGUMENT", path, `has more than ${MOST_ALTERNATIVES} alternatives; use fewer anyOf together`);
     return one.flatMap((a) => other.flatMap((b) => mergeSchemas(a, b, path)));
   }
+}
+
+function isCondition(keyword: string): boolean {
+  return (CONDITIONS as readonly string[]).includes(keyword);
 }
 
 /** Whether a schema only refers to another, or only lists alternatives. @internal */

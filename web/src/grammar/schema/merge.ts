@@ -3,6 +3,8 @@ import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { typesOf } from "./types.js";
 
+/** Strings that aren't allowed (negate.ts). */
+type Excluded = { enum: string[] };
 type Merge = (one: unknown, other: unknown) => unknown;
 
 const smaller: Merge = (one, other) => Math.min(one as number, other as number);
@@ -23,6 +25,7 @@ const MERGED: Readonly<Record<string, Merge>> = {
   maxProperties: smaller,
   required: union,
   propertyNames: both,
+  not: (one, other) => ({ enum: union((one as Excluded).enum, (other as Excluded).enum) }),
 };
 
 /** Keywords that are merged together, because one gives the default of the other. */

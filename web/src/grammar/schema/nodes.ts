@@ -51,6 +51,19 @@ const ANNOTATIONS = new Set([
   "$vocabulary",
 ]);
 
+/** Keywords that say something only of some values. */
+export const CONDITIONS = [
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+  "dependentSchemas",
+  "dependencies",
+  "contains",
+  "minContains",
+  "maxContains",
+] as const;
+
 const READ = new Set<string>([
   "type",
   "enum",
@@ -61,19 +74,13 @@ const READ = new Set<string>([
   "oneOf",
   "unevaluatedProperties",
   "unevaluatedItems",
+  "not",
+  ...CONDITIONS,
   ...Object.values(KEYWORDS_OF_TYPE).flat(),
 ]);
 
 /** What to write instead of keywords that a grammar can't follow. */
 const ADVICE: Readonly<Record<string, string>> = {
-  not: "write what is allowed instead",
-  if: "use anyOf with one schema for each case",
-  then: "use anyOf with one schema for each case",
-  else: "use anyOf with one schema for each case",
-  contains: "say with items and prefixItems which elements there are",
-  dependentRequired: "use anyOf with one schema for each case",
-  dependentSchemas: "use anyOf with one schema for each case",
-  dependencies: "use anyOf with one schema for each case",
   $dynamicRef: "use $ref",
   $recursiveRef: "use $ref",
   nullable: 'use "type": ["…", "null"]',
@@ -101,27 +108,6 @@ export function readSchema(value: unknown, path: string): Schema {
   return withCurrentKeywords(kept);
 }
 
-/**
- * Throws INVALID_ARGUMENT for a part of a schema with its own `$id` and references: they start at that part, and not at
- * the whole schema.
- */
-export function checkIds(root: unknown, path: string): void {
-  const open: unknown[] = typeof root === "object" && root !== null ? Object.values(root) : [];
-  const seen = new Set<unknown>();
-  for (let part = open.pop(); open.length > 0 || part !== undefined; part = open.pop()) {
-    if (typeof part !== "object" || part === null || seen.has(part)) continue;
-    seen.add(part);
-    const { $id, id = $id } = part as { $id?: unknown; id?: unknown };
-    if (typeof id === "string" && !id.startsWith("#") && JSON.stringify(part).includes('"$ref":"#'))
-      fail(
-        "INVALID_ARGUMENT",
-        `${path}.$ref`,
-        `can't start with # below ${show(id)}, a part with its own $id; remove that`,
-      );
-    open.push(...(Object.values(part) as unknown[]));
-  }
-}
-
 /** Writes what drafts 4 to 7 wrote differently as the draft of 2020 does. */
 function withCurrentKeywords(schema: Record<string, unknown>): Dict {
   for (const [exclusive, limit] of [
@@ -145,33 +131,4 @@ function withCurrentKeywords(schema: Record<string, unknown>): Dict {
 /** Whether a keyword has a value that allows everything. */
 function saysNothing(keyword: string, value: unknown): boolean {
   return (keyword === "uniqueItems" && value === false) || (keyword === "nullable" && value === false);
-}
-
-/** The schema that `$ref` names: `#`, or a path in the same schema such as `#/$defs/person`. @throws INVALID_ARGUMENT */
-export function referredSchema(root: Schema, ref: unknown, path: string): unknown {
-  const field = `${path}.$ref`;
-  if (typeof ref !== "string") fail("INVALID_ARGUMENT", field, `must be a text (got ${show(ref)})`);
-  const id = isDict(root) && typeof root["$id"] === "string" ? root["$id"] : undefined;
-  const local = id !== undefined && ref.startsWith(id) ? ref.slice(id.length) || "#" : ref;
-  if (!/^#(?:\/|$)/.test(local))
-    fail("INVALID_ARGUMENT", field, `must be a path in the same schema, such as #/$defs/name (got ${show(ref)})`);
-  let found: unknown = root;
-  for (const step of local.slice(1).split("/").slice(1)) {
-    const key = unescaped(step);
-    const isInside = (isDict(found) || Array.isArray(found)) && Object.hasOwn(found, key);
-    if (!isInside) fail("INVALID_ARGUMENT", field, `leads to nothing (got ${show(ref)})`);
-    found = (found as Record<string, unknown>)[key];
-  }
-  return found;
-}
-
-/** A step of a JSON pointer in a URI fragment. */
-function unescaped(step: string): string {
-  let decoded = step;
-  try {
-    decoded = decodeURIComponent(step);
-  } catch {
-    // it has a % that isn't an escape
-  }
-  return decoded.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -4,7 +4,7 @@ import { fail } from "../../base/errors.js";
 import { listOf } from "../../base/lists.js";
 import { show } from "../../base/show.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
-import type { Convert } from "./arrays.js";
+import type { AddRule, Convert } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
 
@@ -14,9 +14,6 @@ interface Property {
   readonly text: Expression;
   readonly isRequired: boolean;
 }
-
-/** Adds a rule under a free name and returns it. */
-export type AddRule = (expression: Expression) => Expression;
 
 /** @throws INVALID_ARGUMENT: keywords that can't be combined, or counts that a grammar can't follow */
 export function objectExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
@@ -49,8 +46,16 @@ function namedProperties(schema: Dict, path: string): Dict {
     fail("INVALID_ARGUMENT", `${path}.properties`, `must be an object (got ${show(properties)})`);
   const names = isDict(propertyNames) && Array.isArray(propertyNames["enum"]) ? propertyNames["enum"] : undefined;
   if (propertyNames === undefined || propertyNames === true) return properties;
+  const isAlone = [schema["properties"], schema["required"], schema["patternProperties"]].every(
+    (given) => given === undefined,
+  );
+  if (names === undefined && isAlone) return {};
   if (names === undefined || !names.every((name) => typeof name === "string"))
-    fail("INVALID_ARGUMENT", `${path}.propertyNames`, "must list the names with enum; or use patternProperties");
+    fail(
+      "INVALID_ARGUMENT",
+      `${path}.propertyNames`,
+      "must list the names with enum beside properties, required or patternProperties",
+    );
   const value = (name: string): unknown =>
     Object.hasOwn(properties, name) ? properties[name] : (additionalProperties ?? true);
   return Object.fromEntries(names.map((name) => [name, value(name)]));
@@ -59,7 +64,9 @@ function namedProperties(schema: Dict, path: string): Dict {
 /** A property that the schema doesn't name. There is none unless it says so. */
 function otherProperties(schema: Dict, path: string, names: readonly string[], convert: Convert): Expression {
   const { additionalProperties, patternProperties, properties } = schema;
-  if (schema["propertyNames"] !== undefined && schema["propertyNames"] !== true) return NOTHING;
+  const { propertyNames: rule } = schema;
+  const isListed = isDict(rule) && Array.isArray(rule["enum"]);
+  if (isListed || rule === false) return NOTHING;
   const member = (name: Expression, value: Expression): Expression => sequence(name, text(":"), SPACE, value);
   if (patternProperties !== undefined) {
     const field = `${path}.patternProperties`;
@@ -73,6 +80,11 @@ function otherProperties(schema: Dict, path: string, names: readonly string[], c
   const isOpen = properties === undefined && schema["required"] === undefined;
   const value = additionalProperties ?? isOpen;
   if (value === false) return NOTHING;
+  if (rule !== undefined && rule !== true)
+    return member(
+      convert({ allOf: [{ type: "string" }, rule] }, `${path}.propertyNames`),
+      convert(value, `${path}.additionalProperties`),
+    );
   const known = [...names, ...((schema["required"] ?? []) as string[])];
   return member(known.length === 0 ? ANY_STRING : otherStrings(known), convert(value, `${path}.additionalProperties`));
 }

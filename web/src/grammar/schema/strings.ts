@@ -114,9 +114,14 @@ function others(names: readonly (readonly string[])[]): Expression {
 
 /** @throws INVALID_ARGUMENT: a pattern or format that can't be written, or one beside limits of the length */
 export function stringExpression(schema: Dict, path: string): Expression {
-  const { minLength, maxLength, pattern, format } = schema;
+  const { minLength, maxLength, pattern, format, not } = schema;
   const least = lengthOf(minLength, 0, `${path}.minLength`);
   const most = lengthOf(maxLength, Infinity, `${path}.maxLength`);
+  if (not !== undefined) {
+    if (pattern !== undefined || format !== undefined || least > 0 || most < Infinity)
+      fail("INVALID_ARGUMENT", `${path}.not`, "can't be used with pattern, format, or limits of the length");
+    return otherStrings((not as { enum: string[] }).enum);
+  }
   if (pattern === undefined && format === undefined) return limitedString(least, most);
   if (pattern !== undefined && (least > 0 || most < Infinity))
     fail(

@@ -14,6 +14,7 @@ const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never) => boo
   minLength: (value: string, given: number) => Array.from(value).length >= given,
   maxLength: (value: string, given: number) => Array.from(value).length <= given,
   pattern: (value: string, given: string) => new RegExp(given, "u").test(value),
+  not: (value: string, given: { enum: string[] }) => !given.enum.includes(value),
 };
 
 /** The values of `enum` and `const` that the schema's keywords about numbers and texts allow; undefined without both. */

@@ -1,0 +1,52 @@
+// Keywords that say something only of some values, as schemas with anyOf and allOf: if, dependentRequired, dependentSchemas, dependencies,
+// contains. What they allow may be less than the keyword does, as said at each.
+import { isDict, type Dict } from "../../base/dict.js";
+import { fail } from "../../base/errors.js";
+import { listOf } from "../../base/lists.js";
+import { show } from "../../base/show.js";
+import { lengthOf } from "./strings.js";
+
+/** Schemas that hold together instead of the conditions. @throws INVALID_ARGUMENT @internal */
+export function conditionsOf(schema: Dict, path: string): unknown[] {
+  const { if: condition, then = true, else: otherwise = true } = schema;
+  const isUsed = condition !== undefined && (then !== true || otherwise !== true);
+  return [
+    ...(isUsed ? [{ anyOf: [{ allOf: [condition, then] }, { allOf: [{ not: condition }, otherwise] }] }] : []),
+    ...["dependentRequired", "dependentSchemas", "dependencies"].flatMap((keyword) => dependent(schema, keyword, path)),
+    ...contained(schema, path),
+  ];
+}
+
+/** Where a property is, other names are too, or another schema holds. */
+function dependent(schema: Dict, keyword: string, path: string): Dict[] {
+  const given = schema[keyword] ?? {};
+  if (!isDict(given)) fail("INVALID_ARGUMENT", `${path}.${keyword}`, `must be an object (got ${show(given)})`);
+  return Object.entries(given).map(([name, needed]) => ({
+    anyOf: [
+      { properties: { [name]: false } },
+      Array.isArray(needed)
+        ? { required: [name, ...listOf(needed, `${path}.${keyword}.${name}`, "a list of names")] }
+        : { allOf: [{ required: [name] }, needed] },
+    ],
+  }));
+}
+
+/** Elements that match stand together, right after the prefix of the array or in it. */
+function contained(schema: Dict, path: string): Dict[] {
+  const { contains, prefixItems } = schema;
+  if (contains === undefined) return [];
+  const least = lengthOf(schema["minContains"], 1, `${path}.minContains`);
+  const most = lengthOf(schema["maxContains"], Infinity, `${path}.maxContains`);
+  if (least === 0 && most === Infinity) return [];
+  const prefix = Array.isArray(prefixItems) ? prefixItems.length : 0;
+  const others = most === Infinity ? true : { not: contains };
+  const after = most === Infinity ? {} : { items: others };
+  if (least > most) return [{ enum: [] }];
+  const placed = (first: number): Dict => ({
+    ...after,
+    minItems: first + least,
+    prefixItems: [...Array<unknown>(first).fill(others), ...Array<unknown>(least).fill(contains)],
+  });
+  if (least === 0) return [{ ...after, prefixItems: Array<unknown>(prefix).fill(others) }];
+  return [{ anyOf: Array.from({ length: prefix + 1 }, (_, first) => placed(first)) }];
+}
