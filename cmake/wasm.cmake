@@ -13,7 +13,6 @@ set_source_files_properties(
   src/matmul/matmul_relaxed.cpp
   src/matmul/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
-  src/recurrence/causal_convolution.cpp
   src/recurrence/selective_scan.cpp
   src/recurrence/state_scan.cpp
   src/recurrence/token_shift.cpp
@@ -26,6 +25,7 @@ set_source_files_properties(
   src/attention/attention_weigh_wasmsimd.cpp
   src/attention/linear_attention.cpp
   src/quantize/k_blocks.cpp
+  src/recurrence/causal_convolution.cpp
   src/rope/cos_sin_rows.cpp
   src/vectors/activation.cpp
   src/sampling/softmax.cpp
@@ -99,5 +99,5 @@ endif()
 if(ROPEWALK_PROFILE)
   add_executable(ropewalk_profile tests/bench/profile/profile.cpp)
   target_link_libraries(ropewalk_profile PRIVATE ropewalk_bindings)
-  link_for(ropewalk_profile profile node)
+  link_for(ropewalk_profile profile web,worker,node)
 endif()

@@ -5,8 +5,10 @@
 
 namespace ropewalk {
 
+constexpr int kMaxTaps = 64;
+
 struct Convolution {
-  int kernel;  // taps, at least 1
+  int kernel;  // taps, 1 to kMaxTaps
   int channels;
   const float* weights;  // [kernel][channels], the tap of the newest input last
   const float* bias;     // [channels] or null

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <climits>
 
+#include "recurrence/causal_convolution.h"
+
 namespace ropewalk {
 namespace {
 

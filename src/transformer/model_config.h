@@ -176,7 +176,6 @@ constexpr int kMaxWidth = 1 << 20;  // of any vector
 constexpr int kMaxVocabulary = 1 << 22;
 constexpr int kMaxExperts = 4096;
 constexpr int kMaxStreams = 64;
-constexpr int kMaxTaps = 64;
 
 // Whether sizes are within the limits and fit each other. Returns model_shape_out_of_range, head_dim_out_of_range,
 // query_shape_out_of_range, heads_not_grouped or ok.

@@ -93,11 +93,11 @@ void RecurrentMixer::scan_heads(const Call& call) {
   split_keys(call);
   compute_steps(call);
 
-  const StageTimer timer(Stage::attention);
   const int channels = c.channels(call.kind), values = c.value_size();
   const float* value_rows = convolved_.data() + (is_delta ? 2 * c.key_heads * c.key_size : 0);
   const int keys = c.key_heads * padded_keys(c.key_size), state = convolution_floats(call);
   for (const StateRows& text : call.texts) {
+    const StageTimer timer(Stage::attention);
     const StateScan scan = {text.count,
                             c.heads,
                             c.key_heads,
@@ -114,10 +114,13 @@ void RecurrentMixer::scan_heads(const Call& call) {
     scan_states(scan, text.from + state, text.to + state, mixed_.data() + elements(text.first, c.inner));
   }
   if (const float* skip = w[LayerVector::skip]; skip != nullptr) {
+    const StageTimer timer(Stage::attention);
     each_in_parallel(count_, kRowWork * c.inner, [&](int t) {
       const float* value = value_rows + elements(t, channels);
       float* row = mixed_.data() + elements(t, c.inner);
-      for (int i = 0; i < c.inner; ++i) row[i] += skip[i / values] * value[i];
+      for (int head = 0, i = 0; head < c.heads; ++head) {
+        for (const int end = i + values; i < end; ++i) row[i] += skip[head] * value[i];
+      }
     });
   }
   normalize_gated(call);

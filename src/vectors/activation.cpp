@@ -111,7 +111,9 @@ void activate_xielu(const XieluParameters& parameters, float* x, std::ptrdiff_t 
 
 void activate_gated(Activation activation, float* gate, float* x, std::ptrdiff_t count) {
   activate(activation, gate, count);
-  for (std::ptrdiff_t i = 0; i < count; ++i) x[i] *= gate[i];
+  std::ptrdiff_t i = 0;
+  for (; i + 4 <= count; i += 4) wasm_v128_store(x + i, wasm_f32x4_mul(wasm_v128_load(x + i), wasm_v128_load(gate + i)));
+  for (; i < count; ++i) x[i] *= gate[i];
 }
 
 void activate_clamped(float slope, float limit, float* gate, float* x, std::ptrdiff_t count) {

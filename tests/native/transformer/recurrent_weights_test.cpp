@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "native/transformer/transformer_models.h"
+#include "recurrence/causal_convolution.h"
 
 namespace ropewalk {
 namespace {
