@@ -83,6 +83,25 @@ for (const [place, runtime] of [
       assert.ok(["reef", "bowline"].includes(JSON.parse(joined).knot));
     });
 
+    test("references in the schema of a required call lead to the tool's own parts", async () => {
+      const knot = { enum: ["reef", "bowline"] };
+      const parameters = {
+        $id: "https://knots.example/tie",
+        type: "object",
+        properties: {
+          knot: { $ref: "#/$defs/knot" },
+          next: { type: "array", items: { $ref: "#/properties/knot" }, minItems: 1, maxItems: 2 },
+        },
+        required: ["knot", "next"],
+        additionalProperties: false,
+        $defs: { knot },
+      };
+      const referring = [{ type: "function", function: { name: "tie", parameters } }];
+      const { choices } = await ask({ tools: referring, tool_choice: "required", max_tokens: 400 });
+      const given = JSON.parse(choices[0].message.tool_calls[0].function.arguments);
+      for (const name of [given.knot, ...given.next]) assert.ok(knot.enum.includes(name), name);
+    });
+
     test("JSON of a schema, and stop strings", async () => {
       const schema = { type: "object", properties: { is: { type: "boolean" } }, required: ["is"] };
       const format = { type: "json_schema", json_schema: { name: "answer", schema } };
@@ -164,11 +183,35 @@ for (const [place, runtime] of [
     test("errors name the field", async () => {
       await rejects(ask({ temprature: 1 }), "UNKNOWN_KEY", "temprature");
       await rejects(ask({ stop: [""] }), "INVALID_ARGUMENT", "stop");
-      await rejects(ask({ logit_bias: { 99999999: 1 } }), "INVALID_ARGUMENT", "logitBias");
+      await rejects(ask({ logit_bias: { 99999999: 1 } }), "INVALID_ARGUMENT", "logit_bias");
+      await rejects(ask({ top_p: 0 }), "INVALID_ARGUMENT", "top_p");
+      const schema = { type: "array", uniqueItems: true };
+      const format = { type: "json_schema", json_schema: { name: "list", schema } };
+      const field = "response_format.json_schema.schema.uniqueItems";
+      await rejects(ask({ response_format: format }), "INVALID_ARGUMENT", field);
+      const parameters = { type: "object", properties: { list: schema } };
+      const bad = { type: "function", function: { name: "sort", parameters } };
+      for (const choice of ["required", { type: "function", function: { name: "sort" } }])
+        await rejects(
+          ask({ tools: [...tools, bad], tool_choice: choice }),
+          "INVALID_ARGUMENT",
+          "tools[1].function.parameters.properties.list.uniqueItems",
+        );
+      const long = "a".repeat(20000);
+      await rejects(client.embeddings.create({ input: long }), "INVALID_ARGUMENT", "input");
+      await rejects(client.embeddings.create({ input: ["a", long] }), "INVALID_ARGUMENT", "input[1]");
       const tooLong = await ask({ messages: [{ role: "user", content: "a".repeat(20000) }] }).catch((error) => error);
       assert.equal(errorResponse(tooLong).body.error.code, "context_length_exceeded");
     });
   });
+
+test("what isn't a model is refused", async () => {
+  for (const wrong of [undefined, null, {}, "model.gguf"])
+    await rejects(async () => openai(wrong), "INVALID_ARGUMENT", "model");
+  const loading = rw.model(tinyModel("llama"));
+  assert.throws(() => openai(loading), /await the promise/);
+  (await loading).dispose();
+});
 
 test("both places gave the same answers", () => {
   assert.deepEqual(Object.keys(answers).sort(), [

@@ -282,6 +282,43 @@ for (const [place, runtime] of [
     });
   });
 
+test("errors have the names of the AI SDK", async () => {
+  const rw = await load();
+  const model = await rw.model(tiny("rwkv7"), { chatTemplate });
+  const provider = createRopewalk(model);
+  const unique = jsonSchema({ type: "array", uniqueItems: true });
+  const own = (options) => ({ providerOptions: { ropewalk: options } });
+  const sort = tool({ inputSchema: jsonSchema({ type: "object", properties: { list: unique.jsonSchema } }) });
+  const cases = [
+    [{ stopSequences: [""] }, "stopSequences"],
+    [{ topP: 2 }, "topP"],
+    [own({ minP: 3 }), "providerOptions.ropewalk.minP"],
+    [own({ dry: { multiplier: -1 } }), "providerOptions.ropewalk.dry.multiplier"],
+    [own({ logitBias: { 99999999: 1 } }), "providerOptions.ropewalk.logitBias"],
+    [own({ format: { schema: unique.jsonSchema } }), "providerOptions.ropewalk.format.schema.uniqueItems"],
+    [own({ templateVariables: 3 }), "providerOptions.ropewalk.templateVariables"],
+    [{ output: Output.object({ schema: unique }) }, "responseFormat.schema.uniqueItems"],
+    [{ ...own({ format: "json" }), output: Output.json() }, "providerOptions.ropewalk.format"],
+    [{ ...own({ format: "json" }), tools: { tie: tie() }, toolChoice: "required" }, "providerOptions.ropewalk.format"],
+    [{ tools: { tie: tie(), sort }, toolChoice: "required" }, "tools.sort.inputSchema.properties.list.uniqueItems"],
+    [{ prompt: "a".repeat(20000) }, "prompt", "CACHE_FULL"],
+  ];
+  for (const [settings, field, code = "INVALID_ARGUMENT"] of cases)
+    await assert.rejects(generateText({ model: provider(), prompt, ...settings }), { code, field }, field);
+  const embedding = { model: provider.embeddingModel(), values: ["a"] };
+  for (const [settings, field] of [
+    [own({ pooling: "none" }), "providerOptions.ropewalk.pooling"],
+    [{ values: ["a", "a".repeat(20000)] }, "values[1]"],
+  ])
+    await assert.rejects(embedMany({ ...embedding, ...settings }), { code: "INVALID_ARGUMENT", field }, field);
+  for (const wrong of [undefined, {}, "model.gguf"])
+    assert.throws(() => createRopewalk(wrong), { code: "INVALID_ARGUMENT", field: "model" });
+  assert.throws(() => createRopewalk(model, { paralel: 2 }), /isn't an option of createRopewalk/);
+  await assert.rejects(generateText({ model: createRopewalk(Promise.resolve({}))(), prompt }), { field: "model" });
+  provider.dispose();
+  model.dispose();
+});
+
 test("a model that can't load fails the calls, and its provider has a name before", async () => {
   const provider = createRopewalk((await load()).model(new URL("absent.gguf", import.meta.url)));
   assert.equal(provider().modelId, "ropewalk");

@@ -6,14 +6,17 @@ import type {
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import { trueOrFalse } from "../base/checks.js";
+import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { ChatRequest } from "../serving/chat_request.js";
+import { fieldNames, type FieldNames } from "../serving/field_names.js";
 import type { ForcedCall, Tool } from "../serving/tool.js";
 import { chatMessages } from "./messages.js";
+import { OWN, ownNames } from "./own_names.js";
 
 /** What a call can set in `providerOptions.ropewalk`: options of `generate()` that the AI SDK has no setting for, and these. */
 export interface RopewalkCallOptions extends Pick<
@@ -37,7 +40,7 @@ export interface RopewalkCallOptions extends Pick<
   templateVariables?: Readonly<Record<string, unknown>>;
 }
 
-const OWN_OPTIONS = optionNames<RopewalkCallOptions>("providerOptions.ropewalk", {
+const OWN_OPTIONS = optionNames<RopewalkCallOptions>(OWN, {
   logitBias: true,
   repetitionPenalty: true,
   penaltyWindow: true,
@@ -66,6 +69,12 @@ const SETTINGS = [
   ["seed", "seed"],
 ] as const;
 
+const NAMES = {
+  ...ownNames(OWN_OPTIONS),
+  ...Object.fromEntries(SETTINGS.map(([setting, option]) => [option, setting])),
+  messages: "prompt",
+};
+
 /**
  * Reads the options of a call. `headers` mean nothing in the same process.
  * @throws UNKNOWN_KEY, INVALID_ARGUMENT
@@ -77,11 +86,19 @@ export function readCall(
   const { parallelToolCalls, templateVariables, format, ...own } = checkOptions(
     call.providerOptions?.["ropewalk"] as RopewalkCallOptions | undefined,
     OWN_OPTIONS,
-    "providerOptions.ropewalk",
+    OWN,
   );
-  const isParallel = trueOrFalse(parallelToolCalls ?? true, "providerOptions.ropewalk.parallelToolCalls");
+  const isParallel = trueOrFalse(parallelToolCalls ?? true, `${OWN}.parallelToolCalls`);
+  if (templateVariables !== undefined && !isDict(templateVariables))
+    fail("INVALID_ARGUMENT", `${OWN}.templateVariables`, `must be an object (got ${show(templateVariables)})`);
   const warnings: SharedV4Warning[] = [];
   const { tools, forced } = readTools(call, isParallel, warnings);
+  if (format !== undefined && (forced !== undefined || call.responseFormat?.type === "json"))
+    fail(
+      "INVALID_ARGUMENT",
+      `${OWN}.format`,
+      `can't be used with ${forced === undefined ? "an output that has a format" : "a required tool"}; leave one out`,
+    );
   const settings = SETTINGS.flatMap(([setting, option]) =>
     call[setting] === undefined ? [] : [[option, call[setting]] as const],
   );
@@ -94,8 +111,19 @@ export function readCall(
     variables: { ...readReasoning(call.reasoning, chatTemplate, warnings), ...templateVariables },
     count: 1,
     options: { ...own, ...Object.fromEntries(settings) },
+    fieldOf: fieldsOf(tools, format !== undefined),
   };
   return { request, warnings };
+}
+
+/** The names of a call for errors in options. A tool is named as apps do: by its key in `tools`. */
+function fieldsOf(tools: readonly Tool[], isOwnFormat: boolean): FieldNames {
+  const names = fieldNames(isOwnFormat ? NAMES : { ...NAMES, format: "responseFormat" });
+  return (field) =>
+    names(field).replace(
+      /^tools\[(\d+)\]\.parameters/,
+      (_, i: string) => `tools.${tools[Number(i)]!.function.name}.inputSchema`,
+    );
 }
 
 function readTools(

@@ -1,7 +1,7 @@
 // The model of a provider, which may still load, and the sessions of its chats.
 import { readServing, servedName, type ServingOptions } from "../serving/options.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
-import type { ServedModel } from "../serving/served_model.js";
+import { checkModel, type ServedModel } from "../serving/served_model.js";
 
 /** A model that may still load. */
 export type LoadingModel = ServedModel | PromiseLike<ServedModel>;
@@ -13,9 +13,12 @@ export class ProvidedModel {
 
   constructor(model: LoadingModel, options: ServingOptions | undefined) {
     const serving = readServing(options, "createRopewalk()");
+    const isLoading = typeof (model as Partial<PromiseLike<ServedModel>> | null | undefined)?.then === "function";
+    if (!isLoading) checkModel(model);
     if (serving.name !== undefined) this.#name = serving.name;
     if ("info" in model) this.#name = servedName(model, serving);
     this.#opened = Promise.resolve(model).then((opened) => {
+      checkModel(opened);
       this.#name = servedName(opened, serving);
       return { model: opened, prompts: new PromptSessions(opened, serving.parallel) };
     });

@@ -3,6 +3,8 @@ import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, Share
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
+import { fieldNames, withFieldNames } from "../serving/field_names.js";
+import { ownNames } from "./own_names.js";
 import type { ProvidedModel } from "./provided_model.js";
 
 /** What a call can set in `providerOptions.ropewalk`: options of `embed()`. */
@@ -19,6 +21,9 @@ const EMBED = optionNames<RopewalkEmbeddingOptions>("providerOptions.ropewalk", 
 });
 const RANK = optionNames<RopewalkRerankingOptions>("providerOptions.ropewalk", { truncate: true });
 
+const EMBED_NAMES = fieldNames({ ...ownNames(EMBED), texts: "values" });
+const RANK_NAMES = fieldNames(ownNames(RANK));
+
 /** A call takes any number of texts. */
 export function embeddingModel(provided: ProvidedModel, modelId: string | undefined): EmbeddingModelV4 {
   return {
@@ -31,11 +36,12 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
     supportsParallelCalls: false,
     async doEmbed({ values, dimensions, abortSignal, providerOptions }) {
       const { model } = await provided.open();
-      const { vectors, tokens } = await embedInputs(model, values, {
+      const options = {
         ...ownOptions(providerOptions, EMBED),
         ...(dimensions !== undefined && { dimensions }),
         ...(abortSignal && { signal: abortSignal }),
-      });
+      };
+      const { vectors, tokens } = await withFieldNames(EMBED_NAMES, () => embedInputs(model, values, options));
       return { embeddings: vectors.map((vector) => Array.from(vector)), usage: { tokens }, warnings: [] };
     },
   };
@@ -56,10 +62,8 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
         documents.type === "object" ? [{ type: "compatibility", feature: "object documents", details }] : [];
       const texts =
         documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
-      const ranked = await model.rank(query, texts, {
-        ...ownOptions(providerOptions, RANK),
-        ...(abortSignal && { signal: abortSignal }),
-      });
+      const options = { ...ownOptions(providerOptions, RANK), ...(abortSignal && { signal: abortSignal }) };
+      const ranked = await withFieldNames(RANK_NAMES, () => model.rank(query, texts, options));
       const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
       return { ranking, warnings };
     },

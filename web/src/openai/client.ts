@@ -6,7 +6,7 @@ import { answerEvents } from "../serving/events.js";
 import { readServing, servedName, type ServingOptions } from "../serving/options.js";
 import { chatGeneration } from "../serving/prompt.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
-import type { ServedModel } from "../serving/served_model.js";
+import { checkModel, type ServedModel } from "../serving/served_model.js";
 import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
 import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
 import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } from "./embeddings.js";
@@ -62,6 +62,7 @@ const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
 
 /** Creates the object for a model. */
 export function openaiClient(model: ServedModel, options?: ServingOptions): OpenAIClient {
+  checkModel(model);
   const serving = readServing(options, "openai()");
   const prompts = new PromptSessions(model, serving.parallel);
   const created = Math.floor(Date.now() / 1000);

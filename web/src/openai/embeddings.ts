@@ -4,6 +4,7 @@ import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import { embedInputs } from "../serving/embedding.js";
+import { withFieldNames } from "../serving/field_names.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { withoutNulls } from "./generation_request.js";
 
@@ -48,7 +49,11 @@ export async function createEmbeddings(
   const size = model.info.embedding.dimensions;
   const kept = dimensions === undefined ? {} : { dimensions: wholeNumber(dimensions, 1, size, "dimensions") };
   const inputs = listOfInputs(input);
-  const { vectors, tokens } = await embedInputs(model, inputs, { ...kept, ...(signal && { signal }) });
+  const isOne = !Array.isArray(input) || typeof input[0] === "number";
+  const fieldOf = (field: string): string => field.replace(isOne ? /^texts\[0\]/ : /^texts/, "input");
+  const { vectors, tokens } = await withFieldNames(fieldOf, () =>
+    embedInputs(model, inputs, { ...kept, ...(signal && { signal }) }),
+  );
   return {
     object: "list",
     data: vectors.map((vector, index) => ({

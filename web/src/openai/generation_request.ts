@@ -5,6 +5,7 @@ import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { show } from "../base/show.js";
 import type { GenerateOptions } from "../model/session/options.js";
+import { type FieldNames, fieldNames } from "../serving/field_names.js";
 
 /** Fields of a request for generated text. Null is the same as no field. */
 export interface GenerationFields {
@@ -56,6 +57,7 @@ export interface GenerationRequest {
   readonly includesUsage: boolean;
   readonly count: number;
   readonly options: GenerateOptions;
+  readonly fieldOf: FieldNames;
 }
 
 /** Leaves out fields that are null. */
@@ -65,6 +67,33 @@ export function withoutNulls<Fields extends object>(body: Fields): Fields {
     Object.entries(body).filter(([, value]) => value !== null && value !== undefined),
   ) as Fields;
 }
+
+/** Numbers: the field, the option of `generate()`, the least and the most. */
+const NUMBERS = [
+  ["temperature", "temperature", 0, 2],
+  ["top_p", "topP", 0, 1],
+  ["frequency_penalty", "frequencyPenalty", -2, 2],
+  ["presence_penalty", "presencePenalty", -2, 2],
+  ["top_k", "topK", 0, 2 ** 24],
+  ["min_p", "minP", 0, 1],
+  ["repetition_penalty", "repetitionPenalty", 0, 1e6],
+] as const;
+
+/** The fields of options that have other names in a request. */
+const NAMES = fieldNames({
+  ...Object.fromEntries(NUMBERS.map(([field, option]) => [option, field])),
+  logitBias: "logit_bias",
+  toolChoice: "tool_choice",
+});
+
+/** The names of fields for errors in options. */
+const fieldOf: FieldNames = (field) =>
+  NAMES(
+    field
+      .replace(/^format\.schema/, "response_format.json_schema.schema")
+      .replace(/^format\b/, "response_format")
+      .replace(/^(tools\[\d+\])\.parameters/, "$1.function.parameters"),
+  );
 
 /** @throws INVALID_ARGUMENT */
 export function readGeneration(body: GenerationFields): GenerationRequest {
@@ -76,17 +105,7 @@ export function readGeneration(body: GenerationFields): GenerationRequest {
   for (const name of Object.keys(streaming ?? {}))
     if (name !== "include_usage")
       fail("UNKNOWN_KEY", `stream_options.${name.slice(0, 60)}`, "isn't supported; use include_usage");
-  const numbers = (
-    [
-      ["temperature", "temperature", 0, 2],
-      ["top_p", "topP", 0, 1],
-      ["frequency_penalty", "frequencyPenalty", -2, 2],
-      ["presence_penalty", "presencePenalty", -2, 2],
-      ["top_k", "topK", 0, 2 ** 24],
-      ["min_p", "minP", 0, 1],
-      ["repetition_penalty", "repetitionPenalty", 0, 1e6],
-    ] as const
-  ).flatMap(([field, option, least, most]) =>
+  const numbers = NUMBERS.flatMap(([field, option, least, most]) =>
     body[field] === undefined ? [] : [[option, between(body[field], least, most, field)] as const],
   );
   const stops = listOf(typeof stop === "string" ? [stop] : (stop ?? []), "stop", "a string or strings");
@@ -94,6 +113,7 @@ export function readGeneration(body: GenerationFields): GenerationRequest {
     isStream,
     includesUsage: trueOrFalse(streaming?.include_usage ?? false, "stream_options.include_usage"),
     count: wholeNumber(n ?? 1, 1, 128, "n"),
+    fieldOf,
     options: {
       ...Object.fromEntries(numbers),
       ...(stops.length > 0 && { stop: stops as string[] }),

@@ -2,6 +2,7 @@
 import type { OutputFormat } from "../grammar/format.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { ChatMessage } from "../text/chat_template.js";
+import type { FieldNames } from "./field_names.js";
 import type { ForcedCall, Tool } from "./tool.js";
 
 /** A request for answers in a chat. */
@@ -18,4 +19,6 @@ export interface ChatRequest {
   /** Number of answers. */
   readonly count: number;
   readonly options: GenerateOptions;
+  /** The names of its fields. Tools are `tools[0].parameters` here. */
+  readonly fieldOf: FieldNames;
 }

@@ -3,6 +3,7 @@ import type { FinishReason, Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
+import { type FieldNames, renamed } from "./field_names.js";
 import type { PromptSessions, ReadPrompt } from "./prompt_sessions.js";
 
 /** A generated token with its probability. */
@@ -47,6 +48,8 @@ export interface Generation {
   readonly options: GenerateOptions;
   /** False: an answer ends with its first call. */
   readonly isParallel: boolean;
+  /** The names that the options have in the request. */
+  readonly fieldOf: FieldNames;
   readonly reader: () => AnswerReader;
 }
 
@@ -77,6 +80,8 @@ async function* allAnswers(
       const counts = yield* oneAnswer(pieces, generation, index);
       generated += counts.generated;
       reasoning += counts.reasoning;
+    } catch (error) {
+      throw renamed(error, generation.fieldOf);
     } finally {
       if (!isLast) await answering.dispose();
     }

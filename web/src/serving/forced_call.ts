@@ -2,30 +2,47 @@
 import { fail } from "../base/errors.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { AnswerFormat } from "./calls/call_format.js";
-import type { ForcedCall } from "./tool.js";
+import type { FieldNames } from "./field_names.js";
+import { nestedSchema } from "./nested_schema.js";
+import type { ForcedCall, Tool } from "./tool.js";
 
 /**
- * How a model is made to call a function: the text that begins its answer, and the format of what follows.
+ * How a model is made to call a function: the text that begins its answer, and the format of what follows. Errors in the
+ * format are errors in the schemas of tools: `fieldOf` names them, as `tools[0].parameters` with the number in `allTools`.
  * @throws UNSUPPORTED_MODEL: the model's calls aren't JSON
  */
 export function forcedCall(
   { tools, isParallel }: ForcedCall,
   { calls, isHarmony }: AnswerFormat,
-): { lead: string; format: OutputFormat } {
+  allTools: readonly Tool[],
+): { lead: string; format: OutputFormat; fieldOf: FieldNames } {
   if (calls?.style !== "json" || isHarmony)
     return fail(
       "UNSUPPORTED_MODEL",
-      "tool_choice",
+      "toolChoice",
       "must be auto or none for this model: its template writes calls in a form that can't be required",
     );
+  const { argumentsKey: key, isList } = calls;
   const call = {
-    anyOf: tools.map(({ function: { name, parameters } }) => ({
+    anyOf: tools.map(({ function: { name, parameters = { type: "object" } } }, i) => ({
       type: "object",
-      properties: { name: { const: name }, [calls.argumentsKey]: parameters ?? { type: "object" } },
-      required: ["name", calls.argumentsKey],
+      properties: {
+        name: { const: name },
+        [key]: nestedSchema(parameters, `#${isList ? "/items" : ""}/anyOf/${i}/properties/${key}`),
+      },
+      required: ["name", key],
       additionalProperties: false,
     })),
   };
   const list = { type: "array", items: call, minItems: 1, ...(!isParallel && { maxItems: 1 }) };
-  return { lead: calls.isBare ? "" : calls.open + calls.lead, format: { schema: calls.isList ? list : call } };
+  const fieldOf = (field: string): string => {
+    const places = tools.map((_, i) => `format.schema${isList ? ".items" : ""}.anyOf[${i}].properties.${key}`);
+    const i = places.findIndex((place) => field === place || field.startsWith(`${place}.`));
+    return i < 0 ? field : `tools[${allTools.indexOf(tools[i]!)}].parameters${field.slice(places[i]!.length)}`;
+  };
+  return {
+    lead: calls.isBare ? "" : calls.open + calls.lead,
+    format: { schema: isList ? list : call },
+    fieldOf,
+  };
 }

@@ -5,19 +5,24 @@ import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_format.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
+import { withFieldNames } from "./field_names.js";
 import { forcedCall } from "./forced_call.js";
 import type { ServedModel } from "./served_model.js";
 
 /** @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none; and as model.renderChat() */
-export async function chatGeneration(model: ServedModel, request: ChatRequest): Promise<Generation> {
+export function chatGeneration(model: ServedModel, request: ChatRequest): Promise<Generation> {
+  return withFieldNames(request.fieldOf, () => readChat(model, request));
+}
+
+async function readChat(model: ServedModel, request: ChatRequest): Promise<Generation> {
   const { tools, forced, variables, count, isParallel } = request;
   const answers = answerFormat(model.chatTemplate);
   if (tools.length > 0 && answers.calls === undefined && !answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "tools", "the model's chat template writes no tool calls, or in a form that isn't known");
-  const required = forced && forcedCall(forced, answers);
+  const required = forced && forcedCall(forced, answers, tools);
   const format = required?.format ?? request.format;
   if (format !== undefined && answers.isHarmony)
-    fail("UNSUPPORTED_MODEL", "response_format", "must be text for this model, whose answers consist of channels");
+    fail("UNSUPPORTED_MODEL", "format", "must be text for this model, whose answers consist of channels");
   const rendered = await model.renderChat(request.messages, { ...(tools.length > 0 && { tools }), variables });
   const { open, close } = answers.reasoning ?? { open: "", close: "" };
   const isReasoning = open !== "" && rendered.trimEnd().endsWith(open);
@@ -30,7 +35,7 @@ export async function chatGeneration(model: ServedModel, request: ChatRequest): 
     fail(
       "CACHE_FULL",
       "messages",
-      `have ${prompt.length} tokens, but the context length is ${context}; send less, or load the model with a larger contextLength`,
+      `the chat has ${prompt.length} tokens, but the context length is ${context}; send less, or load the model with a larger contextLength`,
     );
   return {
     prompt,
@@ -38,6 +43,7 @@ export async function chatGeneration(model: ServedModel, request: ChatRequest): 
     count,
     isParallel,
     options: { ...request.options, ...(format !== undefined && { format }) },
+    fieldOf: (field) => request.fieldOf(required?.fieldOf(field) ?? field),
     reader: () => answerReader(answers, tools.length > 0, isReasoning && closed === ""),
   };
 }

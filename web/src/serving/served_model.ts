@@ -1,4 +1,6 @@
 // What serving needs of a model. `Model` and `WorkerModel` both have it: one answers at once, the other with promises.
+import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Piece } from "../model/session/generate.js";
@@ -33,4 +35,12 @@ export interface ServedModel {
   renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string>;
   embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkModel(model: unknown): void {
+  if (typeof model === "object" && model !== null && "info" in model && "promptTokens" in model) return;
+  const isPromise = typeof (model as { then?: unknown } | null | undefined)?.then === "function";
+  const advice = isPromise ? "await the promise first" : "pass what rw.model() has loaded";
+  fail("INVALID_ARGUMENT", "model", `must be a loaded model; ${advice} (got ${isPromise ? "a promise" : show(model)})`);
 }
