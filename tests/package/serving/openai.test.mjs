@@ -180,6 +180,17 @@ for (const [place, runtime] of [
       await rejects(stream.next(), "INVALID_ARGUMENT", "generate");
     });
 
+    test("dispose() during a call ends it, and says so; the next one has a new session", async () => {
+      const own = openai(model);
+      const stream = await own.chat.completions.create({ messages, stream: true, max_tokens: 400 });
+      await stream.next();
+      own.dispose();
+      await rejects(chunksOf(stream), "DISPOSED", "dispose");
+      const { usage } = await own.chat.completions.create({ messages, max_tokens: 1 });
+      assert.equal(usage.prompt_tokens_details.cached_tokens, 0);
+      own.dispose();
+    });
+
     test("errors name the field", async () => {
       await rejects(ask({ temprature: 1 }), "UNKNOWN_KEY", "temprature");
       await rejects(ask({ stop: [""] }), "INVALID_ARGUMENT", "stop");

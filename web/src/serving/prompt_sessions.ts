@@ -1,5 +1,5 @@
 // The sessions that answers are generated in. They stay, so that the next turn of a chat reads only what is new.
-import { RopewalkError } from "../base/errors.js";
+import { fail, RopewalkError } from "../base/errors.js";
 import { commonLength } from "../base/lists.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
@@ -32,6 +32,7 @@ export class PromptSessions {
   readonly #model: ServedModel;
   readonly #slots: readonly Slot[];
   #calls = 0;
+  #disposals = 0;
 
   /** @param parallel - sessions, and so calls that run at the same time */
   constructor(model: ServedModel, parallel: number) {
@@ -51,14 +52,22 @@ export class PromptSessions {
     const slot = chosen(await this.#candidates(prompt));
     slot.calls += 1;
     slot.lastUsed = ++this.#calls;
+    const disposals = this.#disposals;
     try {
       yield* slot.queue.generate(signal, () => begin(() => this.#read(slot, prompt, signal)));
+    } catch (cause) {
+      const isDisposed = cause instanceof RopewalkError && cause.code === "DISPOSED" && cause.field === "session";
+      if (!isDisposed || this.#disposals === disposals) throw cause;
+      fail("DISPOSED", "dispose", "was called during this call, and frees its session; await the calls first", {
+        cause,
+      });
     } finally {
       slot.calls -= 1;
     }
   }
 
   dispose(): void {
+    this.#disposals += 1;
     for (const slot of this.#slots) disposeSession(slot);
   }
 
