@@ -96,10 +96,13 @@ for (const [place, runtime] of [
         additionalProperties: false,
         $defs: { knot },
       };
-      const referring = [{ type: "function", function: { name: "tie", parameters } }];
-      const { choices } = await ask({ tools: referring, tool_choice: "required", max_tokens: 400 });
-      const given = JSON.parse(choices[0].message.tool_calls[0].function.arguments);
-      for (const name of [given.knot, ...given.next]) assert.ok(knot.enum.includes(name), name);
+      const { $id: _, ...unnamed } = parameters;
+      for (const schema of [parameters, unnamed]) {
+        const referring = ["tie", "bind"].map((name) => ({ type: "function", function: { name, parameters: schema } }));
+        const { choices } = await ask({ tools: referring, tool_choice: "required", max_tokens: 400 });
+        const given = JSON.parse(choices[0].message.tool_calls[0].function.arguments);
+        for (const name of [given.knot, ...given.next]) assert.ok(knot.enum.includes(name), name);
+      }
     });
 
     test("JSON of a schema, and stop strings", async () => {

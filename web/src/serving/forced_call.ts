@@ -3,7 +3,6 @@ import { fail } from "../base/errors.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { AnswerFormat } from "./calls/call_format.js";
 import type { FieldNames } from "./field_names.js";
-import { nestedSchema } from "./nested_schema.js";
 import type { ForcedCall, Tool } from "./tool.js";
 
 /**
@@ -28,7 +27,7 @@ export function forcedCall(
       type: "object",
       properties: {
         name: { const: name },
-        [key]: nestedSchema(parameters, `#${isList ? "/items" : ""}/anyOf/${i}/properties/${key}`),
+        [key]: { $id: `https://tool${i}.invalid/`, ...parameters }, // its references start at it
       },
       required: ["name", key],
       additionalProperties: false,
