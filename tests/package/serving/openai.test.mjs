@@ -151,6 +151,30 @@ for (const [place, runtime] of [
       assert.equal((await client.completions.create({ ...body, logprobs: null })).choices[0].logprobs, null);
     });
 
+    test("the answers to one prompt are generated at the same time, as they are alone", async () => {
+      const body = { prompt: "a b", max_tokens: 8, seed: 20, n: 10 };
+      const { choices, usage } = await client.completions.create(body);
+      const alone = [];
+      for (let i = 0; i < 10; i++)
+        alone.push((await client.completions.create({ ...body, n: 1, seed: 20 + i })).choices[0].text);
+      assert.deepEqual(
+        choices.map(({ text }) => text),
+        alone,
+      );
+      assert.equal(usage.completion_tokens, 80);
+      const chunks = await chunksOf(client.completions.create({ ...body, n: 3, stream: true }));
+      const order = chunks.map((chunk) => chunk.choices[0].index);
+      assert.ok(order.indexOf(2) < order.lastIndexOf(0), `${order}`);
+      for await (const _ of await client.completions.create({ ...body, stream: true })) break;
+      assert.equal((await client.completions.create({ ...body, n: 1 })).choices[0].text, alone[0]);
+      const controller = new AbortController();
+      const stream = await client.completions.create({ ...body, stream: true }, { signal: controller.signal });
+      await assert.rejects(async () => {
+        for await (const _ of stream) controller.abort(new Error("enough"));
+      }, /enough/);
+      assert.equal((await client.completions.create({ ...body, n: 1 })).choices[0].text, alone[0]);
+    });
+
     test("the name of the model", async () => {
       const named = openai(model, { name: "knots-1" });
       assert.equal((await named.completions.create({ prompt: "a", max_tokens: 1 })).model, "knots-1");

@@ -5,6 +5,7 @@ import type { TokenProbability } from "../model/session/sampler.js";
 import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
 import { type FieldNames, renamed } from "./field_names.js";
 import type { PromptSessions, ReadPrompt } from "./prompt_sessions.js";
+import type { ServedSession } from "./served_model.js";
 
 /** A generated token with its probability. */
 export interface ScoredToken {
@@ -53,6 +54,9 @@ export interface Generation {
   readonly reader: () => AnswerReader;
 }
 
+/** The most answers to a prompt that are generated at the same time. They share the steps of the model. */
+const MOST_TOGETHER = 8;
+
 /** Generates the answers, after the calls before. */
 export function answerEvents(
   prompts: PromptSessions,
@@ -70,30 +74,60 @@ async function* allAnswers(
   const { prompt, count, options } = generation;
   const { session, cached } = await read();
   let [generated, reasoning] = [0, 0];
-  for (let index = 0; index < count; index++) {
-    const isLast = index === count - 1;
-    const answering = isLast ? session : await session.fork();
-    const seed = options.seed === undefined ? {} : { seed: options.seed + index };
+  for (let first = 0; first < count; first += MOST_TOGETHER) {
+    const last = Math.min(first + MOST_TOGETHER, count) - 1;
+    const forks: ServedSession[] = [];
     try {
-      // markers of calls are special tokens in many vocabularies
-      const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
-      const counts = yield* oneAnswer(pieces, generation, index);
-      generated += counts.generated;
-      reasoning += counts.reasoning;
+      const answers: Answer[] = [];
+      for (let index = first; index <= last; index++) {
+        const answering = index === count - 1 ? session : await session.fork();
+        if (answering !== session) forks.push(answering);
+        const seed = options.seed === undefined ? {} : { seed: options.seed + index };
+        // markers of calls are special tokens in many vocabularies
+        const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
+        answers.push(oneAnswer(pieces, generation, index));
+      }
+      for (const counts of yield* inTurns(answers)) {
+        generated += counts.generated;
+        reasoning += counts.reasoning;
+      }
     } catch (error) {
       throw renamed(error, generation.fieldOf);
     } finally {
-      if (!isLast) await answering.dispose();
+      await Promise.all(forks.map((fork) => fork.dispose()));
     }
   }
   yield { finish: { prompt: prompt.length, cached, generated, reasoning } };
+}
+
+type Answer = AsyncGenerator<AnswerEvent, Pick<TokenCounts, "generated" | "reasoning">, void>;
+
+/** Passes on the events of several answers, which run at the same time. Returns what they return. */
+async function* inTurns(
+  answers: readonly Answer[],
+): AsyncGenerator<AnswerEvent, Pick<TokenCounts, "generated" | "reasoning">[], void> {
+  const results: Pick<TokenCounts, "generated" | "reasoning">[] = [];
+  let active = answers;
+  try {
+    while (active.length > 0) {
+      // all are asked before any event is passed on, so that their tokens come in the same step
+      const round = await Promise.all(active.map(async (answer) => ({ answer, next: await answer.next() })));
+      active = round.filter(({ next }) => next.done !== true).map(({ answer }) => answer);
+      for (const { next } of round)
+        if (next.done === true) results.push(next.value);
+        else yield next.value;
+    }
+    return results;
+  } finally {
+    await Promise.allSettled(active.map((answer) => answer.return({ generated: 0, reasoning: 0 })));
+  }
 }
 
 async function* oneAnswer(
   pieces: AsyncGenerator<Piece, void, void>,
   { reader: newReader, begun, isParallel, options }: Generation,
   index: number,
-): AsyncGenerator<AnswerEvent, Pick<TokenCounts, "generated" | "reasoning">, void> {
+): Answer {
   const reader = newReader();
   const calls = new CallCounter(isParallel);
   const hasScores = options.logprobs !== undefined;
