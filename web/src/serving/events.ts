@@ -94,7 +94,7 @@ async function* allAnswers(
     } catch (error) {
       throw renamed(error, generation.fieldOf);
     } finally {
-      await Promise.all(forks.map((fork) => fork.dispose()));
+      await Promise.all(forks.map(async (fork) => fork.dispose()));
     }
   }
   yield { finish: { prompt: prompt.length, cached, generated, reasoning } };
