@@ -153,7 +153,7 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
     await rejects(session.keep(7), "INVALID_ARGUMENT", "name");
     await rejects(session.keep(join(folder, "none", "file")), "INVALID_FILE", "name");
     await rejects(session.keep(folder), "INVALID_FILE", "name");
-    await rejects(model.openSession(file, { contextLength: 39 }), "CACHE_FULL", "bytes");
+    await rejects(model.openSession(file, { contextLength: 39 }), "CACHE_FULL", `${file}: bytes`);
     await rejects(model.openSession(file, { rope: "yarn" }), "INVALID_ARGUMENT", "rope");
     await rejects(model.openSession(file, { ropes: "model" }), "UNKNOWN_KEY", "ropes");
     await rejects(session.keep(), "INVALID_ARGUMENT", "name");
@@ -161,10 +161,12 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
     bytes[bytes.length - 20] ^= 1;
     const damaged = join(folder, "damaged.session");
     await writeFile(damaged, bytes);
-    await rejects(model.openSession(damaged), "INVALID_BYTES", "bytes");
-    await withModel(tinyModel("qwen3"), {}, (other) => rejects(other.openSession(file), "INVALID_BYTES", "bytes"));
+    await rejects(model.openSession(damaged), "INVALID_BYTES", `${damaged}: bytes`);
+    await withModel(tinyModel("qwen3"), {}, (other) =>
+      rejects(other.openSession(file), "INVALID_BYTES", `${file}: bytes`),
+    );
     await withModel(llama, { kv: { dtype: "q4_0" } }, (other) =>
-      rejects(other.openSession(file), "INVALID_BYTES", "bytes"),
+      rejects(other.openSession(file), "INVALID_BYTES", `${file}: bytes`),
     );
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.includes("unfinished")),

@@ -99,10 +99,10 @@ async function begin(
   active: ReadonlySet<ActiveText>,
   settings: ManySettings,
 ): Promise<ActiveText> {
-  const { signal, seed } = settings.options;
+  const { options } = settings;
+  const { signal, seed } = options;
   signal?.throwIfAborted();
   const prompt = prompts[index]!;
-  const { options } = settings;
   const session = withBeginning(prompt, active, settings);
   try {
     if (options.whenFull === "extend") extendTo(session, prompt.length);

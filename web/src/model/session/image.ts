@@ -57,9 +57,9 @@ export function readSession(
   { fingerprint, vocabularySize, ropeGroups }: SavedFor,
 ): SavedSession & { images: SavedImages } {
   const bytes = savedBytes(given);
-  if (bytes.length < HEADER_BYTES) reject("must be bytes that save() returned");
+  if (bytes.length < HEADER_BYTES) reject("must be those of a saved session");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(0, true) !== MAGIC) reject("must be bytes that save() returned");
+  if (view.getUint32(0, true) !== MAGIC) reject("must be those of a saved session");
   if (view.getUint32(4, true) !== VERSION)
     reject(
       `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,

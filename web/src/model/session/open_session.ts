@@ -1,4 +1,5 @@
 // model.openSession(): a session from where session.keep() wrote it.
+import { fail, RopewalkError } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
 import { OPEN_SESSION_OPTIONS, type OpenSessionOptions, type SessionOptions } from "./options.js";
 import type { Session } from "./session.js";
@@ -14,10 +15,21 @@ export async function openSession(
   const { rope, ...others } = checkOptions(options, OPEN_SESSION_OPTIONS);
   const session = newSession(others);
   try {
-    session.restore(await (await keptFiles()).read(name), rope === undefined ? {} : { rope });
+    const bytes = await (await keptFiles()).read(name);
+    inFile(name, () => session.restore(bytes, rope === undefined ? {} : { rope }));
     return session;
   } catch (error) {
     session.dispose();
     throw error;
+  }
+}
+
+/** Errors about the bytes name the file. */
+function inFile(name: string | URL, restore: () => void): void {
+  try {
+    restore();
+  } catch (error) {
+    if (!(error instanceof RopewalkError) || error.field !== "bytes") throw error;
+    fail(error.code, `${String(name)}: bytes`, error.message.replace("bytes: ", ""), { cause: error });
   }
 }
