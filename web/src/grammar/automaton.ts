@@ -64,13 +64,19 @@ export class Automaton {
     if (known !== UNKNOWN) return known;
     const { places } = this.#states[state]!;
     const after = new Places();
+    let [low, high] = [0, BYTES - 1]; // bytes around this one that the same nodes read
     for (let i = 0; i < places.length; i += 2) {
       const node = this.#network.nodes[places[i]!]!;
-      if (node.kind === "byte" && byte >= node.first && byte <= node.last)
+      if (node.kind !== "byte") continue;
+      if (byte < node.first) high = Math.min(high, node.first - 1);
+      else if (byte > node.last) low = Math.max(low, node.last + 1);
+      else {
+        [low, high] = [Math.max(low, node.first), Math.min(high, node.last)];
         this.#close(node.next, places[i + 1]!, after);
+      }
     }
     const next = this.#intern(after);
-    this.#ways[state * BYTES + byte] = next;
+    this.#ways.fill(next, state * BYTES + low, state * BYTES + high + 1);
     return next;
   }
 

@@ -5,7 +5,7 @@ import type { Tokenizer } from "../text/tokenizer.js";
 import { Automaton, DEAD } from "./automaton.js";
 import { formatGrammar, type OutputFormat } from "./format.js";
 import { networkOf } from "./network.js";
-import { tokenTrie, type TokenTrie } from "./token_trie.js";
+import { NO_TOKEN, tokenTrie, type TokenTrie } from "./token_trie.js";
 
 /** The most formats that are kept. */
 const MOST_FORMATS = 16;
@@ -94,7 +94,7 @@ export class FormatMatcher {
   /** Walks the tree of tokens. Below a byte that can't come, there is nothing to look at. */
   #findAllowed(): Int32Array {
     const { automaton } = this.#format;
-    const { bytes, depths, ends, firstTokens, tokens, deepest } = this.#trie;
+    const { bytes, depths, ends, tokens, copies, deepest } = this.#trie;
     const mask = new Int32Array(Math.ceil(this.#size / 32));
     const path = new Int32Array(deepest + 1).fill(this.#state); // the state before each node on the way to the present one
     let { ways } = automaton;
@@ -112,10 +112,11 @@ export class FormatMatcher {
         continue;
       }
       path[depth + 1] = state;
-      for (let i = firstTokens[node]!; i < firstTokens[node + 1]!; i++)
-        mask[tokens[i]! >> 5]! |= 1 << (tokens[i]! & 31);
+      const token = tokens[node]!;
+      if (token !== NO_TOKEN) mask[token >> 5]! |= 1 << (token & 31);
       node += 1;
     }
+    for (const { token, of } of copies) if ((mask[of >> 5]! >> (of & 31)) & 1) mask[token >> 5]! |= 1 << (token & 31);
     const canEnd = automaton.canEnd(this.#state);
     for (const token of this.#tokenizer.endTokens) {
       if (canEnd) mask[token >> 5]! |= 1 << (token & 31);

@@ -9,13 +9,16 @@ export interface TokenTrie {
   readonly depths: Uint16Array;
   /** The node after the last one below each node. */
   readonly ends: Int32Array;
-  /** Where the tokens that end at each node begin in `tokens`; those of the next node begin where they end. */
-  readonly firstTokens: Int32Array;
-  /** Token ids in the order of their bytes. */
+  /** The token whose bytes end at each node, or {@link NO_TOKEN}. */
   readonly tokens: Int32Array;
+  /** Tokens with the bytes of another one, which `tokens` has. */
+  readonly copies: readonly { readonly token: number; readonly of: number }[];
   /** The largest depth. */
   readonly deepest: number;
 }
+
+/** In {@link TokenTrie.tokens}: no token ends at a node. */
+export const NO_TOKEN = -1;
 
 /** Tokens without bytes, which are no text, aren't in it. */
 export function tokenTrie(tokenizer: Tokenizer, size: number): TokenTrie {
@@ -25,31 +28,37 @@ export function tokenTrie(tokenizer: Tokenizer, size: number): TokenTrie {
     if (bytes.length > 0) texts.push({ id, text: String.fromCharCode(...bytes) });
   }
   texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : a.id - b.id));
-  const [bytes, depths, ends, firstTokens]: [number[], number[], number[], number[]] = [[], [], [], []];
+  const [bytes, depths, ends, tokens]: [number[], number[], number[], number[]] = [[], [], [], []];
+  const copies: { token: number; of: number }[] = [];
   const path: number[] = []; // the nodes of the last text
   let last = "";
   let deepest = 0;
-  texts.forEach(({ text }, i) => {
+  for (const { id, text } of texts) {
+    if (text === last) {
+      copies.push({ token: id, of: tokens[tokens.length - 1]! });
+      continue;
+    }
     let shared = 0;
     while (shared < last.length && last.charCodeAt(shared) === text.charCodeAt(shared)) shared++;
     for (const node of path.splice(shared)) ends[node] = bytes.length;
     for (let at = shared; at < text.length; at++) {
       path.push(bytes.length);
       depths.push(at);
-      firstTokens.push(i); // tokens with the same bytes follow
+      tokens.push(NO_TOKEN);
       ends.push(0);
       bytes.push(text.charCodeAt(at));
     }
+    tokens[tokens.length - 1] = id; // a text ends at a new node, because texts that begin with it come later
     deepest = Math.max(deepest, text.length);
     last = text;
-  });
+  }
   for (const node of path) ends[node] = bytes.length;
   return {
     bytes: Uint8Array.from(bytes),
     depths: Uint16Array.from(depths),
     ends: Int32Array.from(ends),
-    firstTokens: Int32Array.from([...firstTokens, texts.length]),
-    tokens: Int32Array.from(texts, ({ id }) => id),
+    tokens: Int32Array.from(tokens),
+    copies,
     deepest,
   };
 }
