@@ -19,6 +19,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "./build.mjs";
 import { runBuild } from "./progress.mjs";
 import { capture, run, runMain } from "./run.mjs";
@@ -89,30 +90,21 @@ async function inChromium(name) {
   );
 }
 
-// Sizes of the files that a page with its own config downloads: the main entry, its shared files, the glue and one wasm file.
+/** Sizes of what a page downloads. The tests keep them below limits (packed.test.mjs and size.test.mjs). */
 async function sizes() {
-  const dist = (name) => join(root, "dist", name);
-  const entry = await readFile(dist("index.js"), "utf8");
-  const shared = [...entry.matchAll(/"\.\/(shared-\w+\.js)"/g)].map(([, name]) => name);
-  const bytes = async (names) =>
-    (await Promise.all(names.map((name) => stat(dist(name))))).reduce((sum, { size }) => sum + size, 0) / 1024;
-  const { build: bundle } = await import("esbuild");
-  const { outputFiles } = await bundle({
-    stdin: { contents: 'export { load } from "./dist/index.js";', resolveDir: root },
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "esm",
-    external: ["./wasm/*"],
-    logLevel: "error",
-  });
-  const loadAlone = outputFiles[0].contents.length / 1024 + (await bytes(["wasm/ropewalk.js"]));
-  const size = (name, value, target) => ({ name: `size: ${name}`, value, unit: "KB", target, better: "less" });
+  const { scriptsOf } = await import("../tests/package/load/page_scripts.mjs");
+  const { startupBytes } = await import("../tests/unit/startup_size.mjs");
+  const scripts = await Promise.all(scriptsOf(root, "dist/index.js").map((name) => readFile(join(root, name))));
+  const sizeOf = async (name) => (await stat(join(root, "dist", name))).size;
+  const app = await startupBytes('export { load } from "./dist/index.js";');
+  const line = (name, bytes) => ({ name, value: bytes / 1024, unit: "KB" });
+  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
   return [
-    size("ropewalk.wasm", await bytes(["wasm/ropewalk.wasm"]), 150),
-    size("ropewalk.relaxed.wasm", await bytes(["wasm/ropewalk.relaxed.wasm"]), 150),
-    size("JavaScript of the main entry, glue included", await bytes(["index.js", ...shared, "wasm/ropewalk.js"]), 60),
-    size("the same without the readers of model files (an app that imports only load)", loadAlone),
+    line("ropewalk.wasm", await sizeOf("wasm/ropewalk.wasm")),
+    line("ropewalk.relaxed.wasm", await sizeOf("wasm/ropewalk.relaxed.wasm")),
+    line("scripts of a page without a bundler", sum(scripts.map(({ length }) => length))),
+    line("the same with gzip", sum(scripts.map((code) => gzipSync(code).length))),
+    line("an app that calls load(), bundled and minified", app + (await sizeOf("wasm/ropewalk.js"))),
   ];
 }
 

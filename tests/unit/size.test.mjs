@@ -2,30 +2,7 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-const dynamicImports = {
-  name: "dynamic imports are separate files",
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /./ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
-};
-
-/** Bytes that an app with this code loads at startup. Models, tokenizers and chat templates are loaded later. */
-async function bundled(contents) {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: root },
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "esm",
-    external: ["./wasm/*"],
-    plugins: [dynamicImports],
-  });
-  return outputFiles[0].contents.length;
-}
+import { startupBytes } from "./startup_size.mjs";
 
 // 68 KB for RoPE, by ropes and by given tables, of whole arrays and of their parts, with frequencies of every kind; 18 KB
 // for attention, caches, linear attention and opening a model, which are methods of the same object; 12 KB for checking
@@ -34,7 +11,7 @@ const LIMIT = 68 + 18 + 12 + 8 + 1;
 
 test(`an app that calls load() is at most ${LIMIT} KB, including Emscripten's glue`, async (t) => {
   const glue = statSync(new URL("../../dist/wasm/ropewalk.js", import.meta.url)).size;
-  const kilobytes = ((await bundled('export { load } from "./dist/index.js";')) + glue) / 1024;
+  const kilobytes = ((await startupBytes('export { load } from "./dist/index.js";')) + glue) / 1024;
   t.diagnostic(`${kilobytes.toFixed(1)} KB`);
   assert.ok(kilobytes <= LIMIT, `${kilobytes.toFixed(1)} KB`);
 });
@@ -44,7 +21,7 @@ test(`an app that calls load() is at most ${LIMIT} KB, including Emscripten's gl
 const CONFIG_LIMIT = 48;
 
 test("an app that only reads configs contains nothing else", async (t) => {
-  const kilobytes = (await bundled('export { ropeConfig } from "./dist/index.js";')) / 1024;
+  const kilobytes = (await startupBytes('export { ropeConfig } from "./dist/index.js";')) / 1024;
   t.diagnostic(`${kilobytes.toFixed(1)} KB`);
   assert.ok(kilobytes <= CONFIG_LIMIT, `${kilobytes.toFixed(1)} KB`);
 });

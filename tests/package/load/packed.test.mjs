@@ -1,10 +1,11 @@
 // The contents of the package: its files, subpaths and sizes.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { scriptsOf } from "./page_scripts.mjs";
 
 const folder = dirname(fileURLToPath(import.meta.resolve("ropewalk/package.json")));
 const read = (name) => readFileSync(join(folder, name), "utf8");
@@ -66,22 +67,6 @@ test("the exported subpaths resolve, and no others", () => {
     assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
 });
 
-/** The scripts that an entry loads, itself included: static imports, and dynamic imports that `dynamic` accepts by name. */
-function scriptsOf(entry, dynamic = () => false) {
-  const seen = new Set();
-  const visit = (path) => {
-    if (seen.has(path)) return;
-    seen.add(path);
-    const code = readFileSync(path, "utf8");
-    for (const [, specifier] of code.matchAll(/\b(?:from|import)\s*"(\.[^"]+)"/g))
-      visit(resolve(dirname(path), specifier));
-    for (const [, specifier] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"/g))
-      if (dynamic(specifier)) visit(resolve(dirname(path), specifier));
-  };
-  visit(join(folder, entry));
-  return [...seen].map((path) => relative(folder, path));
-}
-
 const size = (name) => statSync(join(folder, name)).size;
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 
@@ -106,7 +91,7 @@ test("sizes: each wasm file", (t) => {
 // so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB. Adapters in options
 // and batches are 1 KB; loading an adapter comes on demand.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
-  const scripts = scriptsOf("dist/index.js");
+  const scripts = scriptsOf(folder, "dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
   const total = scripts.reduce((sum, name) => sum + size(name), 0);
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
@@ -118,7 +103,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
   const entries = ["index", "inline", "worker_inline", "doctor", "openai", "ai_sdk"];
   for (const entry of entries.map((name) => `dist/${name}.js`)) {
-    for (const name of scriptsOf(entry, () => true)) {
+    for (const name of scriptsOf(folder, entry, () => true)) {
       const code = read(name);
       assert.ok(
         !/\b(?:from|import|require)\s*\(?\s*["'](?:node:|fs["']|module["'])/.test(
