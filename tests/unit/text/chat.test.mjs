@@ -5,13 +5,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { renderChat } from "../../build/package/text/chat_template.js";
+import { renderChat } from "../../../build/package/text/chat_template.js";
 
-const readGolden = (name) => JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8"));
+const readGolden = (name) => JSON.parse(readFileSync(new URL(`../../golden/${name}`, import.meta.url), "utf8"));
 const golden = readGolden("chat_templates.json");
 const folders = {
-  own: new URL("../text/", import.meta.url),
-  shared: new URL("../../../shared/data/templates/", import.meta.url),
+  own: new URL("../../text/", import.meta.url),
+  shared: new URL("../../../../shared/data/templates/", import.meta.url),
 };
 const [year, month, ...time] = golden.now;
 const now = new Date(year, month - 1, ...time);
@@ -64,7 +64,7 @@ for (const [name, { template: expectedHash, texts }] of Object.entries(
   });
 }
 
-const expressions = readFileSync(new URL("../text/expressions.jinja", import.meta.url), "utf8")
+const expressions = readFileSync(new URL("../../text/expressions.jinja", import.meta.url), "utf8")
   .trimEnd()
   .split("\n");
 for (const [i, expected] of readGolden("chat_template_expressions.json").texts.entries()) {

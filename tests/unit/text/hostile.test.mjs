@@ -1,8 +1,8 @@
 // Damaged and unsupported vocabularies.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFrom, tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
+import { tokenizerFrom, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const key = (name) => `tokenizer.ggml.${name}`;
 const { tokenizer_json } = vocabularies.byte_level;

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { randomText } from "../text/random_texts.mjs";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { randomText } from "../../text/random_texts.mjs";
 
-const golden = JSON.parse(readFileSync(new URL("../text/encoder_vocabularies.json", import.meta.url), "utf8"));
+const golden = JSON.parse(readFileSync(new URL("../../text/encoder_vocabularies.json", import.meta.url), "utf8"));
 const texts = Array.from({ length: 2000 }, (_, seed) => randomText(seed, golden));
 const key = (name) => `tokenizer.ggml.${name}`;
 const list = (tokens) => Array.from(tokens);

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { LimitedPattern } from "../../build/package/text/pattern/limited_pattern.js";
-import { PATTERNS } from "../../build/package/text/pre_tokenizers.js";
-import { withFixedClasses } from "../../build/package/text/unicode/classes.js";
-import { tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { randomNumbers } from "../files/schedule.mjs";
-import { vocabularies } from "../text/fixtures.mjs";
+import { LimitedPattern } from "../../../build/package/text/pattern/limited_pattern.js";
+import { PATTERNS } from "../../../build/package/text/pre_tokenizers.js";
+import { withFixedClasses } from "../../../build/package/text/unicode/classes.js";
+import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { randomNumbers } from "../../files/schedule.mjs";
+import { vocabularies } from "../../text/fixtures.mjs";
 
 const plenty = () => ({ left: 1e7, longest: 1e6 });
 
@@ -76,7 +76,7 @@ test("20,000 random patterns match as the engine's own", () => {
 
 test("the patterns of every known pre-tokenizer match as the engine's own", () => {
   const texts = [
-    readFileSync(new URL("../../README.md", import.meta.url), "utf8").slice(0, 3000),
+    readFileSync(new URL("../../../README.md", import.meta.url), "utf8").slice(0, 3000),
     "Ünïcödé 中文字 ひらがな 한국어 \u{1f600}\u{1f1e9}\u{1f1ea} 𝒳𝓎 I'LL we've 1234567 ... !!\r\n\r\n   \t x\u0085y\u3000z\ufeffw",
     " ".repeat(2000) + "\n".repeat(50) + "a".repeat(2000),
   ];

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { crc32 } from "../../build/package/base/crc32.js";
-import { tokenizerFrom } from "../../build/package/text/tokenizer.js";
-import { partsOf, readTiny } from "../files/model_parts.mjs";
+import { crc32 } from "../../../build/package/base/crc32.js";
+import { tokenizerFrom } from "../../../build/package/text/tokenizer.js";
+import { partsOf, readTiny } from "../../files/model_parts.mjs";
 
 const FILE = "rwkv_vocab_v20230424.txt";
-const golden = JSON.parse(readFileSync(new URL("../golden/world_tokens.json", import.meta.url), "utf8"));
+const golden = JSON.parse(readFileSync(new URL("../../golden/world_tokens.json", import.meta.url), "utf8"));
 const vocabulary = readTiny(`rwkv7/${FILE}`).toString("utf8");
 const { keys: metadata } = await partsOf("rwkv7", "gguf");
 

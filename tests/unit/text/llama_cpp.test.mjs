@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../build/package/text/pre_tokenizers.js";
-import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
-import { readMetadata } from "../text/read_metadata.mjs";
+import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/text/pre_tokenizers.js";
+import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
+import { readMetadata } from "../../text/read_metadata.mjs";
 
-const hashes = JSON.parse(readFileSync(new URL("../text/llama_cpp_ids.json", import.meta.url), "utf8"));
+const hashes = JSON.parse(readFileSync(new URL("../../text/llama_cpp_ids.json", import.meta.url), "utf8"));
 const texts = vocabularies.texts.filter((text) => text !== "");
 const key = (name) => `tokenizer.ggml.${name}`;
 const encode = (tokenizer, text, options = { special: false }) => Array.from(tokenizer.encode(text, options));
@@ -115,7 +115,7 @@ test("a file without a tokenizer", async () => {
 });
 
 // Real vocabularies are in ../shared, which a clone of the repository doesn't have.
-const folder = fileURLToPath(new URL("../../../shared/data/vocab/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../../shared/data/vocab/", import.meta.url));
 const skip = existsSync(folder) ? false : "../shared/data/vocab is not available";
 
 for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {

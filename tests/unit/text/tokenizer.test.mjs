@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../build/package/text/pre_tokenizers.js";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
+import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/text/pre_tokenizers.js";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const { texts, byte_level, sentence_piece, llama_json } = vocabularies;
 const plain = { special: false, parseSpecial: false };
@@ -187,7 +187,7 @@ test("invalid texts and tokens are rejected", async () => {
   }
 });
 
-const added = JSON.parse(readFileSync(new URL("../text/added_tokens.json", import.meta.url), "utf8"));
+const added = JSON.parse(readFileSync(new URL("../../text/added_tokens.json", import.meta.url), "utf8"));
 for (const [name, golden] of Object.entries(added.tokenizers)) {
   test(`added tokens of a tokenizer.json, ${name}: ids and texts of Hugging Face's tokenizers`, async () => {
     const tokenizer = await tokenizerFromJson(golden.json);

@@ -1,8 +1,8 @@
 // Streaming decoding of tokens.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
-import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../text/fixtures.mjs";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const tokenizers = [
   ["byte-level", await tokenizerFromGguf(byteLevelMetadata("qwen2"))],
