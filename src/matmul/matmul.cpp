@@ -41,7 +41,8 @@ class PanelProduct {
   void add(int row, int rows, int token, int count) {
     std::fill_n(sums_, x_.rows(token, 0, count).count * sums_per_token_, 0.0f);
     const bool is_packed = row < weights_.packed_rows;
-    const bool in_tiles = x_.in_tiles();
+    const bool is_one_four = x_.in_tiles() && is_packed && count <= kTileTokens && kernels_.four[format_] != nullptr;
+    const bool in_tiles = x_.in_tiles() && !is_one_four;
     const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
     const std::uint8_t* from = bytes_of(weights_, row);
     const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
@@ -53,11 +54,13 @@ class PanelProduct {
         pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
         panel = packed_;
       }
-      if (in_tiles) {
+      const PanelPart part = {panel, columns};
+      if (is_one_four) {
+        kernels_.four[format_](part, x_.rows(token, column, count), sums_);
+      } else if (in_tiles) {
         kernels_.unpack[format_](panel, columns, chunk_);
         chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums_);
       } else {
-        const PanelPart part = {panel, columns};
         for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.rows(token + t, column, 1), sums_ + t * sums_per_token_);
       }
     }

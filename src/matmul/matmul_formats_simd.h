@@ -3,6 +3,7 @@
 // Each format is a struct over four rows of one block. Groups of 32 columns whose quants come from the same words are parts of one another:
 // group = outer · kParts + Part. A group has kRuns runs that are unpacked one after another, of 32 / kRuns columns. The members are
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
+// - plane<Part, Plane>(outer, run, i), in formats with a kernel for four tokens: unit Plane · kPlaneUnits + i,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
 // - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
@@ -17,6 +18,7 @@
 #include "base/storage_wasmsimd.h"
 #include "matmul/computed_here.h"
 #include "matmul/lane_constants.h"
+#include "matmul/matmul_unrolled.h"
 #include "matmul/packed_rows.h"
 #include "matmul/weight_format.h"
 
@@ -31,13 +33,15 @@ class PanelFields {
   PanelFields(const std::uint8_t* block, int half, Scales scales) : block_(block), half_(half), scales_(scales) {}
 
   // The 16-bit field after `halves` 16-bit fields and `words` 32-bit words, as f32.
-  v128_t half_floats(int halves, int words) const {
+  ROPEWALK_INLINE v128_t half_floats(int halves, int words) const {
     const v128_t bits = wasm_i32x4_load16x4(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 8);
     if (scales_ == Scales::any) return half_bits_to_float(bits);
     return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(bits, 13), lanes(kLanes.f16_bits)), lanes(kLanes.f16_bias));
   }
   // The 32-bit word at the same kind of offset.
-  v128_t word(int halves, int words) const { return wasm_v128_load(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 16); }
+  ROPEWALK_INLINE v128_t word(int halves, int words) const {
+    return wasm_v128_load(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 16);
+  }
 
  private:
   const std::uint8_t* block_;
@@ -48,7 +52,7 @@ class PanelFields {
 // Shifts bytes right by a constant, or left by a negative one, and masks them. There is no byte shift: the mask removes bits that come from
 // the neighboring byte.
 template <int Shift>
-v128_t bits_from(v128_t bytes, const LaneConstants::Bytes& mask) {
+ROPEWALK_INLINE inline v128_t bits_from(v128_t bytes, const LaneConstants::Bytes& mask) {
   const v128_t shifted = Shift < 0 ? wasm_i16x8_shl(bytes, -Shift) : Shift > 0 ? wasm_u16x8_shr(bytes, Shift) : bytes;
   return wasm_v128_and(shifted, lanes(mask));
 }
@@ -62,6 +66,8 @@ inline v128_t byte_of_lanes(v128_t words, int index) {
 inline v128_t pairs_of(v128_t low, v128_t high) {
   return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
 }
+
+constexpr std::uint8_t kBits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
 
 // Table entries by index, 0 to 15.
 inline v128_t looked_up(const LaneConstants::Bytes& table, v128_t indices) {
@@ -89,8 +95,13 @@ struct SimpleBlock {
 struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
+  static constexpr int kPlaneUnits = 8;
+  template <int, int>
+  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
+    return fields.word(1, i);
+  }
   template <int, int Unit>
-  v128_t quants(int, int) const {
+  ROPEWALK_INLINE v128_t quants(int, int) const {
     return fields.word(1, Unit);
   }
 };
@@ -98,10 +109,15 @@ struct BlockQ8_0 : SimpleBlock<128, 255> {
 template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
   static constexpr WeightFormat kFormat = Format;
+  static constexpr int kPlaneUnits = 4;
   using SimpleBlock<Offset, 15, Minimums>::SimpleBlock;
+  template <int, int Plane>
+  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
+    return bits_from<4 * Plane>(this->fields.word(Minimums ? 2 : 1, i), kLanes.bits_0_3);
+  }
   template <int, int Unit>
-  v128_t quants(int, int) const {
-    return bits_from<Unit / 4 * 4>(this->fields.word(Minimums ? 2 : 1, Unit % 4), kLanes.bits_0_3);
+  ROPEWALK_INLINE v128_t quants(int, int) const {
+    return plane<0, Unit / 4>(0, 0, Unit % 4);
   }
 };
 using BlockQ4_0 = BlockOfNibbles<WeightFormat::q4_0, 8, false>;
@@ -111,9 +127,17 @@ template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfFiveBits : SimpleBlock<Offset, 31, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kHalves = Minimums ? 2 : 1;
+  static constexpr int kPlaneUnits = 4;
   using SimpleBlock<Offset, 31, Minimums>::SimpleBlock;
+  template <int, int Plane>
+  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
+    const v128_t nibbles = bits_from<4 * Plane>(this->fields.word(kHalves, 1 + i), kLanes.bits_0_3);
+    const v128_t bit = wasm_v128_load8_splat(kBits + 4 * Plane + i);
+    const v128_t has_bit = wasm_i8x16_eq(wasm_v128_and(this->fields.word(kHalves, 0), bit), bit);
+    return wasm_v128_or(nibbles, wasm_v128_and(has_bit, lanes(kLanes.bit_4)));
+  }
   template <int, int Unit>
-  v128_t quants(int, int) const {
+  ROPEWALK_INLINE v128_t quants(int, int) const {
     const v128_t nibbles = bits_from<Unit / 4 * 4>(this->fields.word(kHalves, 1 + Unit % 4), kLanes.bits_0_3);
     return wasm_v128_or(nibbles, bits_from<Unit - 4>(this->fields.word(kHalves, 0), kLanes.bit_4));
   }
@@ -125,7 +149,7 @@ struct BlockIq4Nl : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::iq4_nl;
   using SimpleBlock::SimpleBlock;
   template <int, int Unit>
-  v128_t quants(int, int) const {
+  ROPEWALK_INLINE v128_t quants(int, int) const {
     const v128_t indices = bits_from<Unit / 4 * 4>(fields.word(1, Unit % 4), kLanes.bits_0_3);
     return looked_up(kLanes.iq4_quants, indices);
   }
@@ -148,7 +172,7 @@ struct BlockQ1_0 : BlockOfFewBits<2, 128> {
   static constexpr WeightFormat kFormat = WeightFormat::q1_0;
   using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
-  v128_t quants(int outer, int) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
     return bits_from<Unit - 1>(fields.word(1, outer), kLanes.bit_1);
   }
 };
@@ -157,7 +181,7 @@ struct BlockQ2_0 : BlockOfFewBits<3, 64> {
   static constexpr WeightFormat kFormat = WeightFormat::q2_0;
   using BlockOfFewBits::BlockOfFewBits;
   template <int, int Unit>
-  v128_t quants(int outer, int) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
     return bits_from<Unit % 4 * 2>(fields.word(1, 2 * outer + Unit / 4), kLanes.bits_0_1);
   }
 };
@@ -169,7 +193,7 @@ struct BlockTQ2_0 {
 
   BlockTQ2_0(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
   template <int Part, int Unit>
-  v128_t quants(int outer, int) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
     return bits_from<2 * Part>(fields.word(0, 8 * outer + Unit), kLanes.bits_0_1);
   }
   v128_t scale(int) const { return block_scale; }
@@ -192,7 +216,7 @@ struct BlockMxfp4 {
     block_scale = wasm_i32x4_max(normal, subnormal);
   }
   template <int, int Unit>
-  v128_t quants(int, int) const {
+  ROPEWALK_INLINE v128_t quants(int, int) const {
     return looked_up(kLanes.fp4_quants, bits_from<Unit / 4 * 4>(fields.word(0, Unit % 4), kLanes.bits_0_3));
   }
   v128_t scale(int) const { return block_scale; }
@@ -214,7 +238,7 @@ struct BlockNvfp4 {
     for (int i = 0; i < 4; ++i) scales_of_16[i] = wasm_f32x4_mul(wasm_v128_and(placed[i], lanes(kLanes.fp8_bits)), lanes(kLanes.fp8_bias));
   }
   template <int, int Unit>
-  v128_t quants(int outer, int run) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
     const v128_t indices = bits_from<Unit / 2 * 4>(fields.word(0, 1 + 4 * outer + 2 * run + Unit % 2), kLanes.bits_0_3);
     return looked_up(kLanes.fp4_quants, indices);
   }
@@ -241,7 +265,7 @@ struct BlockIq4Xs {
     }
   }
   template <int, int Unit>
-  v128_t quants(int outer, int) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
     const v128_t indices = bits_from<Unit / 4 * 4>(fields.word(2, 1 + 4 * outer + Unit % 4), kLanes.bits_0_3);
     return looked_up(kLanes.iq4_quants, indices);
   }
@@ -280,7 +304,7 @@ struct BlockQ2K : BlockOf16<0, 3, true> {
     }
   }
   template <int Part, int Unit>
-  v128_t quants(int outer, int run) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
     return bits_from<2 * Part>(fields.word(0, 4 + 8 * outer + 4 * run + Unit), kLanes.bits_0_1);
   }
   v128_t minimum_scale(int) const { return fields.half_floats(1, 20); }
@@ -301,7 +325,7 @@ struct BlockQ3K : BlockOf16<4, 7, false> {
     set_sub_scales(3, joined(bits_from<4>(second, kLanes.bits_0_3), bits_from<2>(upper, kLanes.bits_4_5)));
   }
   template <int Part, int Unit>
-  v128_t quants(int outer, int run) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
     const v128_t third_bits = wasm_u16x8_shr(fields.word(0, 4 * outer + Part), 4 * run);
     return wasm_v128_or(bits_from<2 * Part>(fields.word(0, 8 + 8 * outer + 4 * run + Unit), kLanes.bits_0_1),
                         bits_from<Unit - 2>(third_bits, kLanes.bit_2));
@@ -314,10 +338,15 @@ struct BlockQ6K : BlockOf16<32, 63, false> {
     block_scale = fields.half_floats(0, 52);
     for (int i = 0; i < 4; ++i) set_sub_scales(i, fields.word(0, 48 + i));
   }
+  static constexpr int kPlaneUnits = 4;
+  template <int Part, int>
+  ROPEWALK_INLINE v128_t plane(int outer, int run, int i) const {
+    const v128_t nibbles = bits_from<Part / 2 * 4>(fields.word(0, 16 * outer + Part % 2 * 8 + 4 * run + i), kLanes.bits_0_3);
+    return wasm_v128_or(nibbles, bits_from<2 * Part - 4>(fields.word(0, 32 + 8 * outer + 4 * run + i), kLanes.bits_4_5));
+  }
   template <int Part, int Unit>
-  v128_t quants(int outer, int run) const {
-    const v128_t nibbles = bits_from<Part / 2 * 4>(fields.word(0, 16 * outer + Part % 2 * 8 + 4 * run + Unit), kLanes.bits_0_3);
-    return wasm_v128_or(nibbles, bits_from<2 * Part - 4>(fields.word(0, 32 + 8 * outer + 4 * run + Unit), kLanes.bits_4_5));
+  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
+    return plane<Part, 0>(outer, run, Unit);
   }
 };
 
@@ -352,9 +381,14 @@ struct BlockOf32 {
 struct BlockQ4K : BlockOf32<15> {
   static constexpr WeightFormat kFormat = WeightFormat::q4_k;
   using BlockOf32::BlockOf32;
+  static constexpr int kPlaneUnits = 8;
+  template <int Part, int>
+  ROPEWALK_INLINE v128_t plane(int outer, int, int i) const {
+    return bits_from<4 * Part>(fields.word(2, 3 + 8 * outer + i), kLanes.bits_0_3);
+  }
   template <int Part, int Unit>
-  v128_t quants(int outer, int) const {
-    return bits_from<4 * Part>(fields.word(2, 3 + 8 * outer + Unit), kLanes.bits_0_3);
+  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
+    return plane<Part, 0>(outer, run, Unit);
   }
 };
 
@@ -362,7 +396,7 @@ struct BlockQ5K : BlockOf32<31> {
   static constexpr WeightFormat kFormat = WeightFormat::q5_k;
   using BlockOf32::BlockOf32;
   template <int Part, int Unit>
-  v128_t quants(int outer, int) const {
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
     return wasm_v128_or(bits_from<4 * Part>(fields.word(2, 11 + 8 * outer + Unit), kLanes.bits_0_3),
                         bits_from<Unit - 4>(fields.word(2, 3 + 2 * outer + Part), kLanes.bit_4));
   }

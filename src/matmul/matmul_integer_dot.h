@@ -1,9 +1,14 @@
 // Integer dot products for quantized weights: 16-bit words, or relaxed products of bytes. Both are exact, so they give the same numbers.
 //
 // For one token, load() reads four columns of the token, and add() adds their products with the same columns of four rows (one byte each)
-// to a Sum. Step counts the four columns of a run. For many tokens, unpack_group() writes four rows of 32 columns in the order of
-// add_step(), as kSteps vectors 32 bytes apart. The first step adds to start(), and total() is the sum over the columns, from the last
-// step's and minus the offset of the quants times the sums of the token's columns.
+// to a Sum. Step counts the four columns of a run.
+//
+// For four tokens, weights_of_step() reorders those bytes for add_step(), in kUnitSteps vectors. A loop adds up to kTogether units to
+// Latest.
+//
+// For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart. The first
+// step adds to start(), and total() is the sum over the columns, from the last step's and minus the offset of the quants times the sums of
+// the token's columns.
 #pragma once
 
 #include <bit>
@@ -14,8 +19,10 @@
 
 namespace ropewalk {
 
+constexpr int kUnits = kActivationGroup / 4;  // units of four columns per group
+
 template <int Lane>
-v128_t splat_lane(v128_t lanes) {
+ROPEWALK_INLINE inline v128_t splat_lane(v128_t lanes) {
   return wasm_i32x4_shuffle(lanes, lanes, Lane, Lane, Lane, Lane);
 }
 
@@ -25,6 +32,12 @@ struct IntegerSum {
   v128_t& latest() { return total; }
 };
 
+// Latest sums that are the totals: those of four tokens and the rows of both halves of a panel.
+struct FourSums {
+  ROPEWALK_INLINE explicit FourSums(v128_t (&totals)[kTileTokens][2]) : sums(totals) {}
+  v128_t (&sums)[kTileTokens][2];
+};
+
 // Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
 struct WordDot {
   static constexpr const char* kName = "words";
@@ -32,46 +45,56 @@ struct WordDot {
   template <class Block>
   static constexpr int kOffset = Block::kOffset;
   template <class Block>
-  static constexpr int kTileOffset = 0;
+  static constexpr int kTileOffset = Block::kSubScales ? 0 : Block::kOffset;
   using Element = std::int16_t;
-  static constexpr int kSteps = 16, kElementsPerStep = 2;
+  static constexpr int kSteps = 16, kUnitSteps = 2, kElementsPerStep = 2;
 
   static const std::int16_t* elements(const QuantizedRow& x) { return x.words; }
 
-  static v128_t even(v128_t bytes) { return wasm_v128_and(bytes, lanes(kLanes.low_bytes)); }
-  static v128_t odd(v128_t bytes) { return wasm_u16x8_shr(bytes, 8); }
+  ROPEWALK_INLINE static v128_t even(v128_t bytes) { return wasm_v128_and(bytes, lanes(kLanes.low_bytes)); }
+  ROPEWALK_INLINE static v128_t odd(v128_t bytes) { return wasm_u16x8_shr(bytes, 8); }
 
-  static v128_t start(v128_t, const std::int16_t*) { return wasm_i32x4_splat(0); }
-  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x)); }
-  static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
+  ROPEWALK_INLINE static v128_t start(v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums));
+  }
+  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+    return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x));
+  }
+  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
   struct Token {
     v128_t even, odd;
   };
   template <int Unit>
-  static Token load(const QuantizedRow& x, int column) {
+  ROPEWALK_INLINE static Token load(const QuantizedRow& x, int column) {
     const v128_t words = wasm_v128_load(x.words + column + Unit / 2 * 8);
     return {splat_lane<Unit % 2 * 2>(words), splat_lane<Unit % 2 * 2 + 1>(words)};
   }
   using Sum = IntegerSum;
   template <class, int>
-  static void add(Sum& sum, v128_t quants, const Token& x) {
+  ROPEWALK_INLINE static void add(Sum& sum, v128_t quants, const Token& x) {
     sum.total = add_step(add_step(sum.total, even(quants), x.even), odd(quants), x.odd);
   }
 
-  // Offsets and sub-scales are applied to the words, which are large enough: the largest product is 32 · 128.
+  template <int Step>
+  ROPEWALK_INLINE static v128_t weights_of_step(v128_t quants) {
+    return Step == 0 ? even(quants) : odd(quants);
+  }
+  using Latest = FourSums;
+  template <class Block>
+  static constexpr int kTogether = kUnits;
+
+  // Sub-scales, and the offsets that they multiply, are applied to the words, which are large enough: the largest product is 32 · 128.
   template <int Part, class Block>
   static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
-    const v128_t offset = wasm_i16x8_splat(Block::kOffset);
     for (int run = 0; run < Block::kRuns; ++run) {
-      unrolled<kSteps / 2 / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
+      unrolled<kUnits / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
         const v128_t quants = block.template quants<Part, Unit>(outer, run);
-        v128_t words[2] = {even(quants), odd(quants)};
-        for (int i = 0; i < 2; ++i, weights += 32) {
-          if constexpr (Block::kOffset != 0) words[i] = wasm_i16x8_sub(words[i], offset);
+        v128_t words[kUnitSteps] = {even(quants), odd(quants)};
+        for (int i = 0; i < kUnitSteps; ++i, weights += 32) {
           if constexpr (Block::kSubScales) {
             const v128_t sub_scale = block.sub_scale(2 * (outer * Block::kParts + Part) + run);
-            words[i] = wasm_i16x8_mul(words[i], pairs_of(sub_scale, sub_scale));
+            words[i] = wasm_i16x8_mul(wasm_i16x8_sub(words[i], wasm_i16x8_splat(Block::kOffset)), pairs_of(sub_scale, sub_scale));
           }
           wasm_v128_store(weights, words[i]);
         }
@@ -92,24 +115,35 @@ struct RelaxedByteDot {
   template <class Block>
   static constexpr int kTileOffset = kOffset<Block>;
   using Element = std::int8_t;
-  static constexpr int kSteps = 8, kElementsPerStep = 4;
+  static constexpr int kSteps = 8, kUnitSteps = 1, kElementsPerStep = 4;
 
   static const std::int8_t* elements(const QuantizedRow& x) { return x.bytes; }
 
-  static v128_t start(v128_t offset, const std::int16_t* x_sums) { return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums)); }
-  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum); }
-  static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
+  ROPEWALK_INLINE static v128_t start(v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_dot_i16x8(offset, wasm_v128_load32_splat(x_sums));
+  }
+  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+    return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum);
+  }
+  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
-  static v128_t flipped(v128_t quants) { return Flip ? wasm_v128_xor(quants, lanes(kLanes.bit_7)) : quants; }
+  ROPEWALK_INLINE static v128_t flipped(v128_t quants) { return Flip ? wasm_v128_xor(quants, lanes(kLanes.bit_7)) : quants; }
+  template <int>
+  ROPEWALK_INLINE static v128_t weights_of_step(v128_t quants) {
+    return flipped(quants);
+  }
+  using Latest = FourSums;
+  template <class Block>
+  static constexpr int kTogether = kUnits;
 
   using Token = v128_t;
   template <int Unit>
-  static Token load(const QuantizedRow& x, int column) {
+  ROPEWALK_INLINE static Token load(const QuantizedRow& x, int column) {
     return splat_lane<Unit % 4>(wasm_v128_load(x.bytes + column + Unit / 4 * 16));
   }
   using Sum = IntegerSum;
   template <class, int>
-  static void add(Sum& sum, v128_t quants, Token x) {
+  ROPEWALK_INLINE static void add(Sum& sum, v128_t quants, Token x) {
     sum.total = add_step(sum.total, flipped(quants), x);
   }
 
@@ -137,7 +171,7 @@ struct RelaxedPairDot : RelaxedByteDot<false> {
     v128_t& latest() { return pairs; }
   };
   template <class Block, int Step>
-  static void add(Sum& sum, v128_t quants, Token x) {
+  ROPEWALK_INLINE static void add(Sum& sum, v128_t quants, Token x) {
     const v128_t products = wasm_i16x8_relaxed_dot_i8x16_i7x16(x, quants);
     sum.pairs = Step % kTogether<Block> == 0 ? products : wasm_i16x8_add(sum.pairs, products);
     if constexpr (Step % kTogether<Block> == kTogether<Block> - 1 || Step == kActivationGroup / 4 / Block::kRuns - 1)
@@ -145,15 +179,36 @@ struct RelaxedPairDot : RelaxedByteDot<false> {
   }
 };
 
+// The same for four tokens: pairs are added to the totals when a loop ends.
+struct RelaxedPairFour : RelaxedByteDot<false> {
+  template <class Block>
+  static constexpr int kTogether = RelaxedPairDot::kTogether<Block>;
+
+  struct Latest {
+    ROPEWALK_INLINE explicit Latest(v128_t (&totals)[kTileTokens][2]) : totals(totals) {}
+    ROPEWALK_INLINE ~Latest() {
+      unrolled<2 * kTileTokens>([&]<int I>() ROPEWALK_INLINE {
+        v128_t& total = totals[I / 2][I % 2];
+        total = wasm_i32x4_add(total, wasm_i32x4_extadd_pairwise_i16x8(sums[I / 2][I % 2]));
+      });
+    }
+    v128_t (&totals)[kTileTokens][2];
+    v128_t sums[kTileTokens][2] = {};  // pairs
+  };
+  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+    return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
+  }
+};
+
 // The same for tiles of quants so small that the sums of 32 columns fit.
 struct RelaxedPairTile : RelaxedByteDot<false> {
   static constexpr int kLargest = 32767 / (2 * 127 * kSteps);
 
-  static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
-  static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+  ROPEWALK_INLINE static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
+  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
     return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
   }
-  static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
+  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
     return wasm_i32x4_add(RelaxedByteDot::start(offset, x_sums), wasm_i32x4_extadd_pairwise_i16x8(sum));
   }
 };

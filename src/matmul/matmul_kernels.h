@@ -59,7 +59,7 @@ struct PanelPart {
   int columns;
 };
 
-// Adds the products with part of a panel to the first token's sums.
+// Adds the products with part of a panel to the first token's sums, or to those of the first four.
 using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, float* sums);
 
 // Unpacks `columns` columns of a panel, at most kChunkColumns.
@@ -74,7 +74,8 @@ struct MatmulKernels {
   DotName dot_name;
   QuantizeRow quantize;
   PanelTimesToken token[kWeightFormats];
-  UnpackChunk unpack[kWeightFormats];  // null: the kernels have no tiles, and tokens are multiplied one by one
+  UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one
+  PanelTimesToken four[kWeightFormats];  // four tokens that take turns; null: as for more of them
 };
 
 // Reference implementation: plain loops, compiled without vectorization.

@@ -22,11 +22,26 @@ void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk)
   }
 }
 
+template <class Block>
+void multiply_four_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
+  switch (relaxed_sign()) {
+    case RelaxedSign::is_signed: return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, x, sums);
+    case RelaxedSign::is_unsigned: return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+    case RelaxedSign::neither: return quantized_four<RelaxedMultiplyAdd, WordDot, Block>(panel, x, sums);
+  }
+}
+
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
 template <class Block>
 void multiply_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
   if (relaxed_sign() == RelaxedSign::neither) return quantized_token<RelaxedMultiplyAdd, RelaxedPairDot, Block>(panel, x, sums);
   return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+}
+
+template <class Block>
+void multiply_four_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
+  if (relaxed_sign() == RelaxedSign::neither) return quantized_four<RelaxedMultiplyAdd, RelaxedPairFour, Block>(panel, x, sums);
+  return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
 }
 
 template <class Block>
@@ -59,6 +74,9 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
   set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
   const auto set_tiles = [&]<class... Blocks>() { ((kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_bytes<Blocks>), ...); };
   set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0>();
+  kernels.four[static_cast<int>(WeightFormat::q8_0)] = multiply_four_any_bytes<BlockQ8_0>;
+  const auto set_fours = [&]<class... Blocks>() { ((kernels.four[static_cast<int>(Blocks::kFormat)] = multiply_four_bytes<Blocks>), ...); };
+  set_fours.template operator()<BlockQ4_0, BlockQ5_0, BlockQ4K, BlockQ6K>();
   return kernels;
 }
 

@@ -246,7 +246,7 @@ TEST(Matmul, HasTheSameBitsForInfiniteScales) {
   for (const WeightFormat format : every_format()) {
     const BlockShape& shape = block_shape(format);
     if (is_float(format) || shape.leading_halves + shape.trailing_halves == 0) continue;
-    for (const int tokens : {1, 5}) {
+    for (const int tokens : {1, 4, 5}) {
       const Case c = {format, 16, 512, tokens};
       SCOPED_TRACE(name_of(c));
       Product product(c);

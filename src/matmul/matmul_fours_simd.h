@@ -1,0 +1,81 @@
+// Products of quantized weights with four tokens that take turns, unpacked in registers. Writing unpacked weights to memory first, as tiles
+// do, pays off only for more tokens.
+//
+// Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
+// the same way.
+#pragma once
+
+#include <algorithm>
+
+#include "base/touch.h"
+#include "matmul/matmul_formats_simd.h"
+#include "matmul/matmul_integer_dot.h"
+#include "matmul/matmul_kernels.h"
+#include "matmul/matmul_tiles_simd.h"
+#include "matmul/matmul_unrolled.h"
+
+namespace ropewalk {
+
+// Adds the products of a run of columns, whose first unit is at `x`, to the sums of four tokens and the rows of both halves.
+template <class Dot, class Block, int Part>
+ROPEWALK_INLINE inline void add_run_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                            v128_t (&sums)[kTileTokens][2]) {
+  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep,
+                kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
+  unrolled<kUnits / Block::kRuns / kLoopUnits>([&]<int Loop>() ROPEWALK_INLINE {
+    constexpr int kPlane = Loop * kLoopUnits / Block::kPlaneUnits, kFirst = Loop * kLoopUnits % Block::kPlaneUnits;
+    unrolled<Dot::kUnitSteps>([&]<int Step>() ROPEWALK_INLINE {
+      typename Dot::Latest latest(sums);
+      const typename Dot::Element* from = x + (Loop * kLoopUnits * Dot::kUnitSteps + Step) * kStepElements;
+      ROPEWALK_ROLLED
+      for (int i = kFirst; i < kFirst + kLoopUnits; ++i, from += Dot::kUnitSteps * kStepElements) {
+        const v128_t low = Dot::template weights_of_step<Step>(blocks[0].template plane<Part, kPlane>(outer, run, i));
+        const v128_t high = Dot::template weights_of_step<Step>(blocks[1].template plane<Part, kPlane>(outer, run, i));
+        add_tile_step<Dot>(latest.sums, low, high, from);
+      }
+    });
+  });
+}
+
+// Adds the products with part of a panel to the sums of the first four tokens.
+template <class Arithmetic, class Dot, class Block>
+void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
+  static_assert(!Block::kScalesOf16);
+  constexpr int kOffset = -Dot::template kOffset<Block>, kBytes = block_bytes(Block::kFormat) * kPanelRows;
+  const typename Dot::Element* from = Dot::elements(x.quantized);
+  const float* x_scales = x.quantized.scales;
+  const std::int16_t* x_sums = x.quantized.sums;
+  const std::uint8_t* weights = panel.weights;
+  for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
+    // the fields of these blocks are read in an order that the processor doesn't see coming
+    if (Block::kParts == 4 && first + Block::kElements < panel.columns)
+      touch_lines(reinterpret_cast<const char*>(weights) + kBytes, kBytes);
+    const Block blocks[2] = {Block(weights, 0, Scales::any), Block(weights, 1, Scales::any)};
+    ROPEWALK_ROLLED
+    for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
+      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+        const int group = outer * Block::kParts + Part;
+        v128_t products[kTileTokens][2] = {};
+        ROPEWALK_ROLLED
+        for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTileTokens) {
+          // of the sums of both halves of the columns, times the offset or zero
+          const v128_t offset =
+              Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
+          v128_t run_sums[kTileTokens][2];
+          unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { run_sums[T][0] = run_sums[T][1] = WordDot::start(offset, x_sums + 2 * T); });
+          add_run_of_four<Dot, Block, Part>(blocks, outer, run, from, run_sums);
+          unrolled<2 * kTileTokens>([&]<int I>() ROPEWALK_INLINE {
+            v128_t total = run_sums[I / 2][I % 2];
+            if constexpr (Block::kSubScales) total = wasm_i32x4_mul(total, blocks[I % 2].sub_scale(2 * group + run));
+            products[I / 2][I % 2] = Block::kRuns == 1 ? total : wasm_i32x4_add(products[I / 2][I % 2], total);
+          });
+        }
+        add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x_scales, x_sums, sums);
+        x_scales += kTileTokens;
+        x_sums += 2 * kTileTokens;
+      });
+    }
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,195 @@
+// Products of quantized weights with many tokens: a chunk of a panel is unpacked once, then multiplied with four tokens at a time.
+#pragma once
+
+#include "matmul/matmul_formats_simd.h"
+#include "matmul/matmul_grids_simd.h"
+#include "matmul/matmul_integer_dot.h"
+#include "matmul/matmul_kernels.h"
+#include "matmul/matmul_unrolled.h"
+
+namespace ropewalk {
+
+// The next four tokens of `columns` columns.
+inline QuantizedRow next_four(const QuantizedRow& x, int columns) {
+  const int elements = kTileTokens * columns;
+  return {x.bytes + elements, x.words + elements, x.scales + elements / 32, x.sums + elements / 16, x.turns};
+}
+
+// Adds the products of a step with the eight rows of a panel to those of four tokens.
+template <class Dot>
+ROPEWALK_INLINE inline void add_tile_step(v128_t (&products)[kTileTokens][2], v128_t low, v128_t high, const typename Dot::Element* from) {
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t both = wasm_v128_load32_splat(from + T * Dot::kElementsPerStep);
+    products[T][0] = Dot::add_step(products[T][0], low, both);
+    products[T][1] = Dot::add_step(products[T][1], high, both);
+  });
+}
+
+// The scales of a group of 32 columns, for rows 0 to 3 (half 0) or 4 to 7 (half 1): those of a chunk.
+struct ChunkScales {
+  const PanelChunk& chunk;
+  int group;
+
+  v128_t scale(int half) const { return wasm_v128_load(chunk.scales[group] + 4 * half); }
+  v128_t minimum_scale(int half) const { return wasm_v128_load(chunk.minimum_scales[group] + 4 * half); }
+  v128_t minimum_pairs(int half) const { return wasm_v128_load(chunk.minimums[group][4 * half]); }
+};
+
+// Those of two blocks, with four rows each.
+template <class Block>
+struct BlockScales {
+  const Block* blocks;
+  int group;
+
+  v128_t scale(int half) const { return blocks[half].scale(group); }
+  v128_t minimum_scale(int half) const { return blocks[half].minimum_scale(group); }
+  v128_t minimum_pairs(int half) const { return blocks[half].minimum_pairs(group); }
+};
+
+// Scales the products of a group and adds them to the sums.
+template <class Arithmetic, bool Minimums, class GroupScales>
+ROPEWALK_INLINE inline void add_tile_group(const GroupScales& group, const v128_t (&products)[kTileTokens][2], const float* x_scales,
+                                           const std::int16_t* x_sums, float* sums) {
+  const v128_t scales[2] = {group.scale(0), group.scale(1)};
+  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+      v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][Half]), scales[Half]);
+      if constexpr (Minimums) {
+        const v128_t x_sum = wasm_v128_load32_splat(x_sums + 2 * T);
+        const v128_t of_minimums = wasm_f32x4_convert_i32x4(wasm_i32x4_dot_i16x8(group.minimum_pairs(Half), x_sum));
+        value = Arithmetic::subtract_product(value, of_minimums, group.minimum_scale(Half));
+      }
+      float* const sum = sums + T * kPanelRows + 4 * Half;
+      wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), value, x_scale));
+    });
+  });
+}
+
+// Multiplies a chunk with four tokens. Eight rows times four sums stay in registers during each group.
+template <class Arithmetic, class Dot>
+inline void quantized_tile(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums) {
+  const typename Dot::Element* from = Dot::elements(x);
+  const float* x_scales = x.scales;
+  const std::int16_t* x_sums = x.sums;
+  const std::uint8_t* weights = chunk.weights;
+  const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
+  const int groups = columns / kActivationGroup;
+  for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
+    v128_t products[kTileTokens][2];
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + 2 * T); });
+    const std::uint8_t* const end = weights + Dot::kSteps * 32;
+    ROPEWALK_ROLLED
+    for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
+      add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from);
+    }
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+      unrolled<2>([&]<int Half>() ROPEWALK_INLINE { products[T][Half] = Dot::total(products[T][Half], offset, x_sums + 2 * T); });
+    });
+    const auto add = [&]<bool Minimums>() ROPEWALK_INLINE {
+      add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, sums);
+    };
+    // one branch: between branches, engines move sums out of registers
+    if (chunk.has_minimums) {
+      add.template operator()<true>();
+    } else {
+      add.template operator()<false>();
+    }
+  }
+}
+
+// The same for formats with a scale for each 16 columns.
+template <class Arithmetic, class Dot>
+inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums) {
+  const typename Dot::Element* from = Dot::elements(x);
+  const float* x_scales = x.scales;
+  const std::int16_t* x_sums = x.sums;
+  const std::uint8_t* weights = chunk.weights;
+  const int groups = columns / kActivationGroup;
+  for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
+    v128_t values[kTileTokens][2] = {};
+    for (int run = 0; run < 2; ++run) {
+      // of the sums of both runs, times the offset or zero
+      const v128_t offset = wasm_i32x4_splat(run == 0 ? -chunk.offset & 0xFFFF : -chunk.offset * 0x10000);
+      v128_t products[kTileTokens][2];
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + 2 * T); });
+      const std::uint8_t* const end = weights + Dot::kSteps / 2 * 32;
+      ROPEWALK_ROLLED
+      for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
+        add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from);
+      }
+      const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+          const v128_t total = Dot::total(products[T][Half], offset, x_sums + 2 * T);
+          const v128_t sum = wasm_f32x4_convert_i32x4(total), scale = wasm_v128_load(scales + 4 * Half);
+          values[T][Half] = run == 0 ? wasm_f32x4_mul(sum, scale) : Arithmetic::add_product(values[T][Half], sum, scale);
+        });
+      });
+    }
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+      unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+        float* sum = sums + T * kPanelRows + 4 * Half;
+        wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), values[T][Half], x_scale));
+      });
+    });
+  }
+}
+
+template <class Arithmetic, class Dot, bool ScalesOf16>
+void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
+  QuantizedRow four = x.quantized;
+  for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
+    if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
+    if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot>(chunk, columns, four, sums);
+    four = next_four(four, x.columns);
+  }
+}
+
+// `block_at(panel, half)` reads or decodes four rows of a block.
+template <class Arithmetic, class Dot, class Block, class BlockAt>
+void unpack_blocks(const std::uint8_t* panel, int panel_bytes, int columns, PanelChunk& chunk, const BlockAt& block_at) {
+  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16>;
+  chunk.offset = Dot::template kTileOffset<Block>;
+  chunk.has_minimums = Block::kMinimums;
+  std::uint8_t* weights = chunk.weights;
+  for (int first = 0; first < columns; first += Block::kElements, panel += panel_bytes) {
+    const Block blocks[2] = {block_at(panel, 0), block_at(panel, 1)};
+    for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
+      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+        const int group = first / kActivationGroup + outer * Block::kParts + Part;
+        for (int half = 0; half < 2; ++half) {
+          const Block& block = blocks[half];
+          Dot::template unpack_group<Part>(block, outer, weights + half * 16);
+          const int in_block = outer * Block::kParts + Part;
+          wasm_v128_store(chunk.scales[group] + 4 * half, block.scale(in_block));
+          if constexpr (Block::kScalesOf16) wasm_v128_store(chunk.second_scales[group] + 4 * half, block.second_scale(in_block));
+          if constexpr (Block::kMinimums) {
+            wasm_v128_store(chunk.minimum_scales[group] + 4 * half, block.minimum_scale(in_block));
+            wasm_v128_store(chunk.minimums[group][4 * half], block.minimum_pairs(in_block));
+          }
+        }
+        weights += Dot::kSteps * 32;
+      });
+    }
+  }
+}
+
+template <class Arithmetic, class Dot, class Block>
+void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, columns, chunk,
+                                        [](const std::uint8_t* block, int half)
+                                            ROPEWALK_INLINE { return Block(block, half, Scales::any); });
+}
+
+template <class Arithmetic, class Dot>
+void unpack_decoded(const BlockDecoder& decoder, const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+  unpack_blocks<Arithmetic, Dot, DecodedBlock>(panel, decoder.panel_bytes, columns, chunk, [&](const std::uint8_t* block, int half) {
+    DecodedBlock decoded;
+    decoder.decode(block, half, decoded);
+    return decoded;
+  });
+}
+
+}  // namespace ropewalk
