@@ -1,6 +1,6 @@
 // Embind declarations that tell which kernels run.
 #include "bindings/embind.h"
-#include "matmul/matmul_kernels.h"
+#include "matmul/kernels/matmul_kernels.h"
 
 using namespace emscripten;
 using namespace ropewalk;

@@ -10,8 +10,8 @@ set_source_files_properties(
   src/attention/attention_relaxed.cpp
   src/attention/attention_wasmsimd.cpp
   src/matmul/matmul.cpp
-  src/matmul/matmul_relaxed.cpp
-  src/matmul/matmul_wasmsimd.cpp
+  src/matmul/kernels/matmul_relaxed.cpp
+  src/matmul/kernels/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
   src/recurrence/selective_scan.cpp
   src/recurrence/state_scan.cpp
@@ -32,7 +32,7 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
-  target_sources(ropewalk PRIVATE src/attention/attention_relaxed.cpp src/matmul/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
+  target_sources(ropewalk PRIVATE src/attention/attention_relaxed.cpp src/matmul/kernels/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
 endif()
 
 # -O2: with -O3, Binaryen moves operations of the kernels to where their results are used, and what waits doesn't fit in registers.

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
-#include "matmul/matmul_kernels.h"
+#include "matmul/kernels/matmul_kernels.h"
 
 namespace ropewalk {
 

@@ -7,7 +7,7 @@
 
 #include "base/storage.h"
 #include "matmul/dequantize.h"
-#include "matmul/matmul_kernels.h"
+#include "matmul/kernels/matmul_kernels.h"
 
 namespace ropewalk {
 namespace {

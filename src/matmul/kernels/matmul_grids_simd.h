@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "matmul/dequantize.h"
-#include "matmul/matmul_formats_simd.h"
+#include "matmul/kernels/matmul_formats_simd.h"
 
 namespace ropewalk {
 

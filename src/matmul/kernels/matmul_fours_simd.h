@@ -8,11 +8,11 @@
 #include <algorithm>
 
 #include "base/touch.h"
-#include "matmul/matmul_formats_simd.h"
-#include "matmul/matmul_integer_dot.h"
-#include "matmul/matmul_kernels.h"
-#include "matmul/matmul_tiles_simd.h"
-#include "matmul/matmul_unrolled.h"
+#include "matmul/kernels/matmul_formats_simd.h"
+#include "matmul/kernels/matmul_integer_dot.h"
+#include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_tiles_simd.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

@@ -1,4 +1,4 @@
-#include "matmul/matmul_kernels.h"
+#include "matmul/kernels/matmul_kernels.h"
 
 namespace ropewalk {
 

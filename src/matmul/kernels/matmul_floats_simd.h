@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/storage_wasmsimd.h"
-#include "matmul/computed_here.h"
-#include "matmul/matmul_kernels.h"
-#include "matmul/matmul_unrolled.h"
+#include "matmul/kernels/computed_here.h"
+#include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

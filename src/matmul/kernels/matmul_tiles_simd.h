@@ -1,11 +1,11 @@
 // Products of quantized weights with many tokens: a chunk of a panel is unpacked once, then multiplied with four tokens at a time.
 #pragma once
 
-#include "matmul/matmul_formats_simd.h"
-#include "matmul/matmul_grids_simd.h"
-#include "matmul/matmul_integer_dot.h"
-#include "matmul/matmul_kernels.h"
-#include "matmul/matmul_unrolled.h"
+#include "matmul/kernels/matmul_formats_simd.h"
+#include "matmul/kernels/matmul_grids_simd.h"
+#include "matmul/kernels/matmul_integer_dot.h"
+#include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

@@ -2,10 +2,11 @@
 // inputs, products of one token, and the table of all kernels.
 #pragma once
 
-#include "matmul/computed_here.h"
-#include "matmul/matmul_floats_simd.h"
-#include "matmul/matmul_fours_simd.h"
-#include "matmul/matmul_tiles_simd.h"
+#include "matmul/kernels/computed_here.h"
+#include "matmul/kernels/matmul_floats_simd.h"
+#include "matmul/kernels/matmul_fours_simd.h"
+#include "matmul/kernels/matmul_k_formats_simd.h"
+#include "matmul/kernels/matmul_tiles_simd.h"
 
 namespace ropewalk {
 

@@ -13,8 +13,8 @@
 
 #include <bit>
 
-#include "matmul/matmul_formats_simd.h"
-#include "matmul/matmul_unrolled.h"
+#include "matmul/kernels/matmul_formats_simd.h"
+#include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/quantized_row.h"
 
 namespace ropewalk {

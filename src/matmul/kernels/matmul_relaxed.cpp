@@ -1,5 +1,5 @@
 #include "base/add_product.h"
-#include "matmul/matmul_simd.h"
+#include "matmul/kernels/matmul_simd.h"
 
 namespace ropewalk {
 namespace {

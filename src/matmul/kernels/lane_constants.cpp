@@ -1,4 +1,4 @@
-#include "matmul/lane_constants.h"
+#include "matmul/kernels/lane_constants.h"
 
 #include "matmul/dequantize.h"
 
