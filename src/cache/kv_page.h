@@ -1,4 +1,4 @@
-// A page of a cache: memory that several sequences may hold. It is freed when the last of them lets go of it.
+// A reference-counted page of a cache, which several sequences may share.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace ropewalk {
 
-// The number of sequences that hold a page is kept before it, in a cache line of its own.
+// The reference count, in the cache line before the page.
 inline std::int32_t& page_holders(char* page) { return *reinterpret_cast<std::int32_t*>(page - kCacheLine); }
 
-// Returns a page that one sequence holds, aligned to kCacheLine, or null.
+// Returns a page with a count of 1, aligned to kCacheLine, or null.
 inline char* allocate_page(std::size_t bytes) {
   char* start = static_cast<char*>(allocate_aligned(std::uint64_t{bytes} + kCacheLine));
   if (start == nullptr) return nullptr;

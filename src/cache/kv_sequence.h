@@ -53,13 +53,15 @@ class KvSequence {
 
   // Makes sure that there are pages for `tokens` tokens in all. Existing pages don't move. Returns out_of_memory, with no change, or ok.
   Status reserve(int tokens);
-  // Copies the pages of the slots [first, last) that other sequences hold too, so that they can be written. Slots without a page are
+  // Copies the pages of the slots [first, last) that are shared with other sequences, so that they can be written. Slots without a page are
   // ignored. Returns out_of_memory or ok; the content is the same in both cases.
   Status own_pages(int first, int last);
 
-  // Adds the tokens from `first` to positions.tokens, at the positions of one row. Their pages must be reserved and own.
+  // Adds the tokens from `first` to positions.tokens, at the positions of one row. Their pages must be reserved, and not
+  // shared (own_pages()).
   void add_tokens(const Positions& positions, int row, int first);
-  // Sets the positions of all tokens to position(axis, slot). Pages in which one changes must be own.
+  // Sets the positions of all tokens to position(axis, slot). Pages in which one changes must not be
+  // shared.
   template <class Position>
   void replace_positions(const Position& new_position) {
     for (int slot = 0; slot < tokens_; ++slot) {
@@ -75,14 +77,14 @@ class KvSequence {
   void adopt_tokens(int tokens) { tokens_ = tokens; }
   void find_largest_position();
 
-  // Keeps the first `tokens` tokens and lets go of the pages of the others.
+  // Keeps the first `tokens` tokens and releases the pages of the others.
   void truncate(int tokens);
 
   // Removes the tokens [first, first + count). Later tokens move down and keep their positions. The pages from slot `first` on that remain
-  // must be own.
+  // must not be shared.
   void remove(int first, int count);
 
-  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry, and holds the same pages. Returns out_of_memory,
+  // Becomes a copy of the first `tokens` tokens of another sequence of the same geometry, and shares its pages. Returns out_of_memory,
   // with no change, or ok.
   Status copy(const KvSequence& other, int tokens);
 

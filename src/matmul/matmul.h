@@ -26,8 +26,8 @@ Status pack_rows(WeightMatrix& weights, void* data, int rows);
 // Writes one row as floats, [columns], from packed or unpacked weights.
 void read_row(const WeightMatrix& weights, int row, float* out);
 
-// out[t · out_stride + row] = bias[row] + sum over c of x[t][c] · w[row][c]. Without a bias it is null. A product that adds has the number
-// before at `out` instead of the bias.
+// out[t · out_stride + row] = bias[row] + sum over c of x[t][c] · w[row][c]. Without a bias it is null. With `adds`, the product is
+// added to what is at `out`, and the bias is not used.
 struct Product {
   const WeightMatrix* weights;
   const float* bias;

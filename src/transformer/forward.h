@@ -53,7 +53,7 @@ class Forward {
  public:
   void use_kernels(const MatmulKernels& kernels) { kernels_ = &kernels; }
 
-  // What the next runs and their logits add to the products with the weights; no adapters for nothing. As AdaptedProducts::use().
+  // Sets the adapters of the next runs and their logits. An empty list sets none. As AdaptedProducts::use().
   Status use_adapters(std::span<const ScaledAdapter> adapters) { return adapters_.use(adapters); }
 
   // Runs the next tokens of one or more texts through the layers, each weight once for all of them, and adds them to the memories of the
@@ -182,7 +182,7 @@ class Forward {
   Status status_ = Status::ok;
   int count_ = 0;
   const float* hidden_ = nullptr;
-  WholeTexts* whole_texts_ = nullptr;  // of the run, as the rest; null if it has parts
+  WholeTexts* whole_texts_ = nullptr;  // texts of this run; null for runs with caches
   Buffer<TextPart> parts_;
   Buffer<int> tokens_;
   int next_layer_ = 0;
