@@ -3,7 +3,7 @@ import { fail } from "../base/errors.js";
 import { messageOf } from "../base/show.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { Automaton, DEAD, type Position } from "./automaton.js";
-import { formatGrammar, type OutputFormat } from "./format.js";
+import { formatGrammar, type OutputFormat, withinStack } from "./format.js";
 import { type Network, networkOf } from "./network.js";
 import { NO_TOKEN, tokenTrie, type TokenTrie } from "./token_trie.js";
 
@@ -56,7 +56,8 @@ export class Formats {
    */
   matcher(format: OutputFormat): FormatMatcher {
     const key = keyOf(format);
-    const known = this.#known.get(key) ?? new KnownFormat(compiled(format));
+    const known =
+      this.#known.get(key) ?? new KnownFormat(withinStack(() => networkOf(formatGrammar(format), "format")));
     this.#known.delete(key);
     this.#known.set(key, known);
     this.#forget();
@@ -101,6 +102,11 @@ export class FormatMatcher {
   get allowed(): Int32Array {
     this.#renew();
     return this.#format.mask(this.#state, () => this.#findAllowed());
+  }
+
+  /** Whether the text is complete. */
+  get canEnd(): boolean {
+    return this.#position.canEnd;
   }
 
   /** Whether no token may come next: the text is complete and the vocabulary has no end token, or it lacks characters. */
@@ -160,16 +166,6 @@ export class FormatMatcher {
       else mask[token >> 5]! &= ~(1 << (token & 31)); // it would end the text, even where its bytes could be a part of it
     }
     return mask;
-  }
-}
-
-/** @throws INVALID_ARGUMENT */
-function compiled(format: OutputFormat): Network {
-  try {
-    return networkOf(formatGrammar(format), "format");
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause; // of the engine: its stack or an array is full
-    fail("INVALID_ARGUMENT", "format", "is too large or nested too deeply", { cause });
   }
 }
 

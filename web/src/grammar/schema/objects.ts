@@ -7,6 +7,11 @@ import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, s
 import type { AddRule, Convert } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
+import { matchesPattern } from "./values.js";
+import { failTooLarge } from "./work.js";
+
+/** The most properties whose number matters: there is a rule for each count at each of them. */
+const MOST_COUNTED = 300;
 
 /** A property that the schema names. */
 interface Property {
@@ -37,7 +42,7 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
     return { text: sequence(written, convert(value, `${path}.properties.${name}`)), isRequired };
   });
   const counts = countsOf(schema, path, properties, rest);
-  return sequence(text("{"), SPACE, new Members(properties, rest, counts, addRule).all(), SPACE, text("}"));
+  return sequence(text("{"), SPACE, new Members(properties, rest, counts, addRule, path).all(), SPACE, text("}"));
 }
 
 function namedProperties(schema: Dict, path: string): Dict {
@@ -73,7 +78,7 @@ function otherProperties(schema: Dict, path: string, names: readonly string[], c
     const [first, ...more] = isDict(patternProperties) ? Object.entries(patternProperties) : [];
     if (first === undefined || more.length > 0) fail("INVALID_ARGUMENT", field, "must have one pattern");
     const [pattern, value] = first;
-    const both = names.find((name) => matches(pattern, name, field));
+    const both = names.find((name) => matchesPattern(pattern, name, field));
     if (both !== undefined) fail("INVALID_ARGUMENT", field, `must not match the property ${show(both)}`);
     return member(convert({ type: "string", pattern }, field), convert(value, `${field}.${pattern}`));
   }
@@ -87,14 +92,6 @@ function otherProperties(schema: Dict, path: string, names: readonly string[], c
     );
   const known = [...names, ...((schema["required"] ?? []) as string[])];
   return member(known.length === 0 ? ANY_STRING : otherStrings(known), convert(value, `${path}.additionalProperties`));
-}
-
-function matches(pattern: string, name: string, field: string): boolean {
-  try {
-    return new RegExp(pattern, "u").test(name);
-  } catch (error) {
-    fail("INVALID_ARGUMENT", field, `must be a pattern: ${String(error)}`);
-  }
 }
 
 /** How many properties an object may have. */
@@ -124,13 +121,19 @@ class Members {
     private readonly rest: Expression,
     private readonly limits: Counts,
     private readonly addRule: AddRule,
+    path: string,
   ) {
     const required = properties.filter(({ isRequired }) => isRequired).length;
     const canExceed = limits.most < properties.length || (limits.most < Infinity && !isNothing(rest));
     this.#counts = limits.least > required || canExceed;
+    if (this.#counts && properties.length > MOST_COUNTED)
+      failTooLarge(path, `it has more than ${MOST_COUNTED} properties beside minProperties or maxProperties`);
   }
 
   all(): Expression {
+    // From the last property on, so that calls don't nest as deep as there are properties.
+    for (let i = this.properties.length; i > 0; i--)
+      for (let count = this.#counts ? i : 1; count >= 0; count--) this.#from(i, count);
     return this.#from(0, 0);
   }
 
