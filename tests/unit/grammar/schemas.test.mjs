@@ -104,6 +104,18 @@ const OWN = {
     [{ a: 1 }, { a: 1, b: 2 }],
     [{ c: 1 }, { a: "x" }],
   ],
+  "names of a list with lengths": [
+    { type: "object", propertyNames: { enum: ["a", "bb"], maxLength: 1 } },
+    [{ a: 1 }, {}],
+    [{ bb: 1 }],
+  ],
+  "one name": [{ type: "object", propertyNames: { const: "a" } }, [{ a: 1 }, {}], [{ b: 1 }]],
+  "names that aren't listed": [
+    { type: "object", propertyNames: { enum: ["a"] }, properties: { b: {}, a: { type: "integer" } } },
+    [{ a: 1 }, {}],
+    [{ b: 1 }, { a: "x" }],
+  ],
+  "values with a format": [{ enum: ["abc", "2026-01-01"], format: "date" }, ["2026-01-01"], ["abc"]],
   "numbers of properties": [
     { properties: { a: {}, b: {}, c: {} }, minProperties: 1, maxProperties: 2, additionalProperties: false },
     [{ a: 1 }, { a: 1, c: 1 }, { b: 1 }],
@@ -271,6 +283,13 @@ const REFUSED = [
   [{ patternProperties: { "(": {} } }, "schema.patternProperties", /can't be generated/],
   [{ patterns: ["a"] }, "schema.patterns", /isn't supported/],
   [{ nullable: true, type: "string" }, "schema.nullable", /use "type"/],
+  [{ type: "object", propertyNames: { enum: ["a"] }, required: ["b"] }, "schema", /allows no value$/],
+  [
+    { propertyNames: { enum: ["a"] }, patternProperties: { a: {} } },
+    "schema.propertyNames",
+    /beside patternProperties/,
+  ],
+  [{ propertyNames: { enum: ["a"], not: { const: "a" } } }, "schema.propertyNames.not", /beside enum/],
   [{ ui: "x" }, "schema.ui", /begin its name with x-/],
   [{ minLength: -1 }, "schema.minLength", /integer from 0/],
   [{ enum: [{ a: 1 }], required: ["b"] }, "schema.required", /enum or const of objects/],

@@ -7,8 +7,12 @@ import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, s
 import type { AddRule, Convert } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
-import { matchesPattern } from "./values.js";
+import { readSchema } from "./nodes.js";
+import { listedValues, matchesPattern } from "./values.js";
 import { failTooLarge } from "./work.js";
+
+/** Keywords that {@link listedValues} knows of texts, but for those that make other schemas. */
+const LISTING = new Set(["enum", "const", "type", "minLength", "maxLength", "pattern", "format"]);
 
 /** The most properties whose number matters: there is a rule for each count at each of them. */
 const MOST_COUNTED = 300;
@@ -28,6 +32,8 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
   for (const name of required)
     if (typeof name !== "string") fail("INVALID_ARGUMENT", `${path}.required`, `must be names (got ${show(name)})`);
   const unnamed = (required as string[]).filter((name) => !Object.hasOwn(named, name));
+  const { propertyNames } = schema;
+  if (unnamed.length > 0 && propertyNames !== undefined && propertyNames !== true) return NOTHING; // a name that isn't listed
   const others = schema["additionalProperties"] ?? true;
   const all = { ...named, ...Object.fromEntries(unnamed.map((name) => [name, others])) };
   if (unnamed.length > 0 && schema["patternProperties"] !== undefined)
@@ -46,32 +52,36 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
 }
 
 function namedProperties(schema: Dict, path: string): Dict {
-  const { properties = {}, propertyNames, additionalProperties } = schema;
-  if (!isDict(properties))
-    fail("INVALID_ARGUMENT", `${path}.properties`, `must be an object (got ${show(properties)})`);
-  const names = isDict(propertyNames) && Array.isArray(propertyNames["enum"]) ? propertyNames["enum"] : undefined;
-  if (propertyNames === undefined || propertyNames === true) return properties;
-  const isAlone = [schema["properties"], schema["required"], schema["patternProperties"]].every(
-    (given) => given === undefined,
-  );
-  if (names === undefined && isAlone) return {};
-  if (names === undefined || !names.every((name) => typeof name === "string"))
-    fail(
-      "INVALID_ARGUMENT",
-      `${path}.propertyNames`,
-      "must list the names with enum beside properties, required or patternProperties",
-    );
+  const { properties = {}, propertyNames, additionalProperties, required, patternProperties } = schema;
+  const field = `${path}.propertyNames`;
+  if (propertyNames === undefined || propertyNames === true) return properties as Dict;
+  const names = propertyNames === false ? [] : listedNames(propertyNames, field);
+  if (patternProperties !== undefined) fail("INVALID_ARGUMENT", field, "can't be used beside patternProperties");
+  if (names === undefined) {
+    if (schema["properties"] === undefined && required === undefined) return {};
+    fail("INVALID_ARGUMENT", field, "must list the names with enum beside properties or required");
+  }
   const value = (name: string): unknown =>
-    Object.hasOwn(properties, name) ? properties[name] : (additionalProperties ?? true);
+    Object.hasOwn(properties as Dict, name) ? (properties as Dict)[name] : (additionalProperties ?? true);
   return Object.fromEntries(names.map((name) => [name, value(name)]));
+}
+
+/** The names that propertyNames lists; undefined if it doesn't list them. */
+function listedNames(rule: unknown, field: string): string[] | undefined {
+  const schema = readSchema(rule, field);
+  if (!isDict(schema) || !("enum" in schema || "const" in schema)) return undefined;
+  const beside = Object.keys(schema).find((keyword) => !LISTING.has(keyword));
+  if (beside !== undefined)
+    fail("INVALID_ARGUMENT", `${field}.${beside}`, "can't be used beside enum or const of names");
+  return listedValues(schema, field)!.filter((name) => typeof name === "string");
 }
 
 /** A property that the schema doesn't name. There is none unless it says so. */
 function otherProperties(schema: Dict, path: string, names: readonly string[], convert: Convert): Expression {
   const { additionalProperties, patternProperties, properties } = schema;
   const { propertyNames: rule } = schema;
-  const isListed = isDict(rule) && Array.isArray(rule["enum"]);
-  if (isListed || rule === false) return NOTHING;
+  if (isDict(rule) && ("enum" in rule || "const" in rule)) return NOTHING;
+  if (rule === false) return NOTHING;
   const member = (name: Expression, value: Expression): Expression => sequence(name, text(":"), SPACE, value);
   if (patternProperties !== undefined) {
     const field = `${path}.patternProperties`;
