@@ -6,7 +6,7 @@ import { Automaton } from "../../../build/package/grammar/automaton.js";
 import { networkOf } from "../../../build/package/grammar/network.js";
 import { schemaGrammar } from "../../../build/package/grammar/schema/convert.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
-import { accepts, checkSchema } from "./schema_checks.mjs";
+import { accepts, checkSchema, grammarOf } from "./schema_checks.mjs";
 
 /** Schemas with texts that their grammars must have, and must not. */
 const OWN = {
@@ -49,6 +49,49 @@ const OWN = {
 };
 
 for (const [name, [schema, good, bad]] of Object.entries(OWN)) test(name, () => checkSchema(schema, good, bad));
+
+test("random patterns and limits together, compared with RegExp", () => {
+  const patterns = [
+    "^[ab]*c",
+    "b{2}",
+    "a.c",
+    "^(?!ab)",
+    "[^a]$",
+    "^(a|bc){1,4}$",
+    "c|^$",
+    '["é]',
+    "^(?=.*b)[a-c]+$",
+    "\\W?a",
+  ];
+  const random = randomFrom(4);
+  const below = (count) => Math.floor(random() * count);
+  const letters = Array.from('aaabbbccé"');
+  for (let i = 0; i < 150; i++) {
+    const chosen = Array.from({ length: 1 + below(3) }, () => patterns[below(patterns.length)]);
+    const minLength = below(3);
+    const maxLength = minLength + below(5);
+    const excluded = Array.from({ length: below(3) }, () => ["a", "bc", "abc", "bb"][below(4)]);
+    const schema = {
+      type: "string",
+      minLength,
+      maxLength,
+      allOf: chosen.map((pattern) => ({ pattern })),
+      ...(excluded.length > 0 && { not: { enum: excluded } }),
+    };
+    const grammar = grammarOf(schema);
+    const automaton = grammar && new Automaton(networkOf(grammar, "schema"));
+    for (let j = 0; j < 100; j++) {
+      const value = Array.from({ length: below(7) }, () => letters[below(letters.length)]).join("");
+      const matches =
+        chosen.every((pattern) => new RegExp(pattern, "u").test(value)) &&
+        value.length >= minLength &&
+        value.length <= maxLength &&
+        !excluded.includes(value);
+      const isText = automaton !== undefined && accepts(automaton, JSON.stringify(value));
+      assert.equal(isText, matches, `${JSON.stringify(value)} in ${JSON.stringify(schema)}`);
+    }
+  }
+});
 
 /** Checks that texts of a grammar match what wrote the schema. */
 function checkTexts(schema, matches) {

@@ -116,6 +116,24 @@ const OWN = {
     [{ b: 1 }, { a: "x" }],
   ],
   "values with a format": [{ enum: ["abc", "2026-01-01"], format: "date" }, ["2026-01-01"], ["abc"]],
+  "annotations of OpenAPI and pydantic": [
+    {
+      discriminator: { mapping: { a: "#/$defs/A" }, propertyName: "kind" },
+      oneOf: [{ $ref: "#/$defs/A" }],
+      $defs: {
+        A: {
+          type: "object",
+          xml: { name: "A" },
+          externalDocs: { url: "https://example.com" },
+          properties: { kind: { const: "a", title: "Kind" } },
+          required: ["kind"],
+          "x-own": 1,
+        },
+      },
+    },
+    [{ kind: "a" }],
+    [{ kind: "b" }, {}],
+  ],
   "numbers of properties": [
     { properties: { a: {}, b: {}, c: {} }, minProperties: 1, maxProperties: 2, additionalProperties: false },
     [{ a: 1 }, { a: 1, c: 1 }, { b: 1 }],
