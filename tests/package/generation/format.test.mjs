@@ -2,6 +2,7 @@
 // in tests/unit/grammar.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
+import { fileURLToPath } from "node:url";
 import { load as loadWorker } from "ropewalk/worker";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rw } from "../helpers/runtime.mjs";
@@ -79,6 +80,23 @@ test("sessions with the same format don't disturb each other", async () => {
   }
   assert.deepEqual(texts, [alone.text, alone.text]);
   for (const session of sessions) session.dispose();
+});
+
+test("a model without an end token can't write the empty text", async () => {
+  const endless = await rw.model(fileURLToPath(new URL("../../../examples/small_model/", import.meta.url)));
+  for (const format of [{ choices: [""] }, { regex: /^$/ }, { grammar: 'root ::= ""' }])
+    await refuses(
+      generated(endless, { format }),
+      "format",
+      /only the empty text, and the model has no token that ends/,
+    );
+  assert.equal((await generated(endless, { format: { regex: "ab?" }, seed: 1 })).text, "ab");
+  endless.dispose();
+});
+
+test("a format that a small schema makes large is refused", async () => {
+  const schema = { type: "array", contains: { const: 2 }, minContains: 1_000_000_000 };
+  await refuses(generated(model, { format: { schema } }), "format.schema.minContains", /is too large/);
 });
 
 test("guesses from repeats are checked with the format", async () => {

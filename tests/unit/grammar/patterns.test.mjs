@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { Automaton, DEAD } from "../../../build/package/grammar/automaton.js";
 import { formatGrammar } from "../../../build/package/grammar/format.js";
 import { networkOf } from "../../../build/package/grammar/network.js";
+import { rangesOf } from "../../../build/package/grammar/sets.js";
 import { utf8Sequences } from "../../../build/package/grammar/utf8.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 
@@ -40,6 +41,18 @@ const PATTERNS = [
   "[\\]\\\\-]+",
   "[\\s\\d]{2}",
   "\\D\\W",
+  "[^]",
+  "[^\\d\\s]{1,2}",
+  "[\\w-]+|[a\\-z]",
+  "[\\u{61}-\\u{66}\\cA\\0\\b\\x7a]",
+  "\\ud83d\\ude00[\\ud83d\\ude00-\\ud83d\\ude0f]",
+  "[\\p{Lu}\\P{L}]",
+  "\\S\\s",
+  "[^^\\]]",
+  "[-a]|[a-]",
+  "(?!ab|bc).{2,3}",
+  "(?=.*x)(?!.*yy)[xyz]{2,5}",
+  "(^|)a(|$)",
 ];
 
 for (const source of PATTERNS)
@@ -64,6 +77,25 @@ for (const source of PATTERNS)
 test("a RegExp is the same as its source", () => {
   assert.ok(accepts(automatonOf({ regex: /a\/b+/u }), "a/bb"));
   assert.ok(accepts(automatonOf({ regex: /a/g }), "a"));
+});
+
+test("sets have the same characters as those of RegExp", () => {
+  for (const source of [".", "\\s", "\\S", "\\w", "\\W", "\\d", "\\D", "[^\\x00-\\x7f]", "\\p{Ll}"]) {
+    const expression = new RegExp(`^${source}$`, "u");
+    const ranges = rangesOf(source);
+    for (let point = 0; point <= 0x10ffff; point += point < 0x3000 ? 1 : 97) {
+      if (point >= 0xd800 && point <= 0xdfff) continue;
+      const isIn = ranges.some(([first, last]) => point >= first && point <= last);
+      assert.equal(isIn, expression.test(String.fromCodePoint(point)), `${point} in ${source}`);
+    }
+  }
+});
+
+test("a RegExp without the flag u reads no half of a character", () => {
+  const basic = automatonOf({ regex: /[^a]./ });
+  for (const text of ["bc", "éa"]) assert.ok(accepts(basic, text), text);
+  for (const text of ["😀", "b😀", "ab"]) assert.equal(accepts(basic, text), false, text);
+  assert.ok(accepts(automatonOf({ regex: /[^a]./u }), "b😀"));
 });
 
 test("choices, also with parts of characters in common", () => {
@@ -103,6 +135,11 @@ const REFUSED = [
   [{ regex: "a^b" }, "format.regex", /start and end/],
   [{ regex: "(" }, "format.regex", /can't be generated/],
   [{ regex: /a/i }, "format.regex", /flags i/],
+  [{ regex: new RegExp("[\\w&&\\d]{2}", "v") }, "format.regex", /flag v/],
+  [{ regex: /^\u{61}$/ }, "format.regex", /needs the flag u/],
+  [{ regex: /\p{Lu}x/ }, "format.regex", /needs the flag u/],
+  [{ regex: /😀+/ }, "format.regex", /needs the flag u/],
+  [{ regex: /\ud83d\ude00/ }, "format.regex", /needs the flag u/],
   [{ regex: 5 }, "format.regex", /regular expression/],
   [{ regex: "[]" }, "format.regex", /no text/],
   [{ regex: "a{3000000}" }, "format", /too large/],

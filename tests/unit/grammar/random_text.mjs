@@ -32,6 +32,25 @@ function heightOf(expression, heights) {
   }
 }
 
+const known = new WeakMap();
+
+/** The least number of edges from each state to one where a text may end. */
+function restsOf(states) {
+  let rests = known.get(states);
+  if (rests !== undefined) return rests;
+  rests = states.map(({ canEnd }) => (canEnd ? 0 : Infinity));
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let i = states.length - 1; i >= 0; i--) {
+      const rest = Math.min(rests[i], ...states[i].edges.map(([, to]) => rests[to] + 1));
+      changed ||= rest < rests[i];
+      rests[i] = rest;
+    }
+  }
+  known.set(states, rests);
+  return rests;
+}
+
 /** Returns a function that draws a text. `random` gives numbers from 0 to 1. */
 export function textsOf(grammar, random) {
   const heights = heightsOf(grammar);
@@ -60,6 +79,19 @@ export function textsOf(grammar, random) {
       }
       case "rule":
         return draw(grammar.get(expression.name), depth - 1);
+      case "machine": {
+        const rests = restsOf(expression.states);
+        let written = "";
+        for (let at = 0, steps = below(20); ; steps--) {
+          const { edges, canEnd } = expression.states[at];
+          if (canEnd && (steps <= 0 || edges.length === 0 || below(4) === 0)) return written;
+          const nearer = edges.filter(([, to]) => rests[to] < rests[at]);
+          const some = steps > 0 || nearer.length === 0 ? edges : nearer;
+          const [on, to] = some[below(some.length)];
+          written += draw(on, depth);
+          at = to;
+        }
+      }
     }
   };
   return () => draw(grammar.get("root"), 8);

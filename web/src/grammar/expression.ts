@@ -11,7 +11,15 @@ export type Expression =
   | { readonly kind: "sequence"; readonly parts: readonly Expression[] }
   | { readonly kind: "choice"; readonly options: readonly Expression[] }
   | { readonly kind: "repeat"; readonly part: Expression; readonly least: number; readonly most: number }
-  | { readonly kind: "rule"; readonly name: string };
+  | { readonly kind: "rule"; readonly name: string }
+  /** The texts that lead a machine from its first state to one where they may end. It has no dead states. */
+  | { readonly kind: "machine"; readonly states: readonly MachineState[] };
+
+/** A state of a machine: the texts of each edge lead to another state. */
+export interface MachineState {
+  readonly edges: readonly (readonly [on: Expression, to: number])[];
+  readonly canEnd: boolean;
+}
 
 /** Rules by name. The text must match the rule `root`. */
 export type Grammar = ReadonlyMap<string, Expression>;
@@ -54,6 +62,11 @@ export function set(ranges: Iterable<Range>): Expression {
 
 /** One part after the other. */
 export function sequence(...parts: readonly Expression[]): Expression {
+  return sequenceOf(parts);
+}
+
+/** One part after the other. A list may be longer than a call has room for arguments. */
+export function sequenceOf(parts: readonly Expression[]): Expression {
   const flat: Expression[] = [];
   for (const part of parts.flatMap((one) => (one.kind === "sequence" ? one.parts : [one]))) {
     if (isNothing(part)) return NOTHING;
@@ -66,6 +79,11 @@ export function sequence(...parts: readonly Expression[]): Expression {
 
 /** One of the options. */
 export function choice(...options: readonly Expression[]): Expression {
+  return choiceOf(options);
+}
+
+/** One of the options, which may be very many. */
+export function choiceOf(options: readonly Expression[]): Expression {
   const flat = options.flatMap((one) => (one.kind === "choice" ? one.options : [one]));
   return flat.length === 1 ? flat[0]! : { kind: "choice", options: flat };
 }
@@ -74,7 +92,7 @@ export function choice(...options: readonly Expression[]): Expression {
 export function repeat(part: Expression, least: number, most = Infinity): Expression {
   if (most < least) return NOTHING;
   if (isNothing(part)) return least === 0 ? EMPTY : NOTHING;
-  if (most === 0 || part === EMPTY) return EMPTY;
+  if (most === 0 || (part.kind === "text" && part.text === "")) return EMPTY;
   return least === 1 && most === 1 ? part : { kind: "repeat", part, least, most };
 }
 
@@ -116,20 +134,34 @@ export function otherRanges(ranges: readonly Range[]): Range[] {
 
 /** The rules that a text can use and that match at least one text, without options that match none. */
 export function usedRules(grammar: Grammar): Grammar {
-  const finite = new Set<string>();
-  for (let size = -1; size < finite.size;) {
-    size = finite.size;
-    for (const [name, expression] of grammar) if (hasText(expression, finite)) finite.add(name);
-  }
+  const finite = rulesWith(grammar, hasText);
   const used = new Map<string, Expression>();
   const open = [ROOT];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (used.has(name)) continue;
     const expression = finite.has(name) ? pruned(grammar.get(name)!, finite) : NOTHING;
     used.set(name, expression);
-    open.push(...rulesIn(expression));
+    for (const inside of rulesIn(expression)) open.push(inside);
   }
   return used;
+}
+
+/** The rules with a property that follows from that of the rules inside of them. */
+export function rulesWith(
+  grammar: Grammar,
+  hasProperty: (expression: Expression, rules: ReadonlySet<string>) => boolean,
+): ReadonlySet<string> {
+  const users = new Map<string, Set<string>>();
+  for (const [name, expression] of grammar)
+    for (const inside of rulesIn(expression)) users.set(inside, (users.get(inside) ?? new Set()).add(name));
+  const found = new Set<string>();
+  const open = [...grammar.keys()].reverse();
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (found.has(name) || !hasProperty(grammar.get(name)!, found)) continue;
+    found.add(name);
+    for (const user of users.get(name) ?? []) open.push(user);
+  }
+  return found;
 }
 
 /** Whether a text matches, if the rules of these names have one. */
@@ -154,9 +186,9 @@ function pruned(expression: Expression, finite: ReadonlySet<string>): Expression
     case "rule":
       return finite.has(expression.name) ? expression : NOTHING;
     case "sequence":
-      return sequence(...expression.parts.map((part) => pruned(part, finite)));
+      return sequenceOf(expression.parts.map((part) => pruned(part, finite)));
     case "choice":
-      return choice(...expression.options.map((option) => pruned(option, finite)));
+      return choiceOf(expression.options.map((option) => pruned(option, finite)));
     case "repeat":
       return repeat(pruned(expression.part, finite), expression.least, expression.most);
     default:

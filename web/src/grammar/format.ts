@@ -4,7 +4,19 @@ import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { messageOf, show } from "../base/show.js";
 import { UnknownSyntax } from "../text/pattern/parse.js";
-import { choice, EMPTY, type Grammar, isNothing, ROOT, set, text, usedRules } from "./expression.js";
+import {
+  choiceOf,
+  EMPTY,
+  type Expression,
+  type Grammar,
+  intersectRanges,
+  isNothing,
+  type Range,
+  ROOT,
+  set,
+  text,
+  usedRules,
+} from "./expression.js";
 import { readGbnf } from "./gbnf.js";
 import { patternExpression } from "./pattern.js";
 import { schemaGrammar } from "./schema/convert.js";
@@ -14,7 +26,7 @@ import { schemaGrammar } from "./schema/convert.js";
  *
  * - `"json"`: a JSON object
  * - `{ schema }`: JSON that matches a JSON schema
- * - `{ regex }`: a text that a regular expression matches as a whole, as its source or a RegExp
+ * - `{ regex }`: a text that a regular expression matches as a whole, as its source (read with the flag u) or a RegExp
  * - `{ choices }`: one of these texts
  * - `{ grammar }`: a text of a grammar in llama.cpp's format GBNF
  */
@@ -25,10 +37,27 @@ export type OutputFormat =
   | { readonly choices: readonly string[] }
   | { readonly grammar: string };
 
+/** Characters of one UTF-16 unit. */
+const BASIC: readonly Range[] = [[0, 0xffff]];
+
 const KINDS = ["schema", "regex", "choices", "grammar"] as const;
 
 /** @throws INVALID_ARGUMENT, with the field below `format` @internal */
 export function formatGrammar(format: unknown): Grammar {
+  return withinStack(() => readFormat(format));
+}
+
+/** Calls a function that may call itself too often for the stack. @throws INVALID_ARGUMENT @internal */
+export function withinStack<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    fail("INVALID_ARGUMENT", "format", "is too large or nested too deeply", { cause });
+  }
+}
+
+function readFormat(format: unknown): Grammar {
   if (format === "json") return schemaGrammar({ type: "object" }, "format");
   const given = isDict(format) ? KINDS.filter((kind) => format[kind] !== undefined) : [];
   const [kind] = given;
@@ -51,22 +80,39 @@ function choicesGrammar(value: unknown): Grammar {
   const wrong = choices.find((one) => typeof one !== "string");
   if (choices.length === 0 || wrong !== undefined)
     fail("INVALID_ARGUMENT", "format.choices", `must be one or more texts (got ${show(wrong ?? choices)})`);
-  return new Map([[ROOT, choice(...(choices as string[]).map(text))]]);
+  return new Map([[ROOT, choiceOf((choices as string[]).map(text))]]);
 }
 
 function regexGrammar(value: unknown): Grammar {
   const field = "format.regex";
-  const flags = value instanceof RegExp ? value.flags.replace(/[dgvuy]/g, "") : "";
-  if (flags !== "")
-    fail("INVALID_ARGUMENT", field, `must not have the flags ${flags}; write what they mean, such as [aA] for i`);
+  if (value instanceof RegExp) checkFlags(value, field);
   const source = value instanceof RegExp ? value.source : value;
   if (typeof source !== "string") fail("INVALID_ARGUMENT", field, `must be a regular expression (got ${show(value)})`);
   try {
-    return checked(new Map([[ROOT, patternExpression(source, set, EMPTY)]]), field);
+    // Without the flag u, a character above U+FFFF would be two.
+    const isBasic = value instanceof RegExp && !value.flags.includes("u");
+    const character = (ranges: readonly Range[]): Expression => set(isBasic ? intersectRanges(ranges, BASIC) : ranges);
+    return checked(new Map([[ROOT, patternExpression(source, character, EMPTY)]]), field);
   } catch (error) {
     if (!(error instanceof UnknownSyntax)) throw error;
     fail("INVALID_ARGUMENT", field, `can't be generated: ${messageOf(error)} (got ${show(source)})`);
   }
+}
+
+/** Sources are read as with the flag u. Without it, these mean something else. */
+const NEEDS_U = /\\u\{|\\[pP]\{|[\u{10000}-\u{10ffff}]|\\u[dD][89a-fA-F][\da-fA-F]{2}/u;
+
+function checkFlags({ source, flags }: RegExp, field: string): void {
+  const other = flags.replace(/[dgvuy]/g, "");
+  if (other !== "")
+    fail("INVALID_ARGUMENT", field, `must not have the flags ${other}; write what they mean, such as [aA] for i`);
+  if (flags.includes("v")) fail("INVALID_ARGUMENT", field, "must not have the flag v; write it with the flag u");
+  if (!flags.includes("u") && NEEDS_U.test(source))
+    fail(
+      "INVALID_ARGUMENT",
+      field,
+      `needs the flag u for \\u{…}, \\p{…} and characters above U+FFFF (got ${show(source)})`,
+    );
 }
 
 function checked(grammar: Grammar, field: string): Grammar {

@@ -2,20 +2,38 @@
 import { fail } from "../base/errors.js";
 import { messageOf } from "../base/show.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import { Automaton, DEAD } from "./automaton.js";
-import { formatGrammar, type OutputFormat } from "./format.js";
-import { networkOf } from "./network.js";
+import { Automaton, DEAD, type Position } from "./automaton.js";
+import { formatGrammar, type OutputFormat, withinStack } from "./format.js";
+import { type Network, networkOf } from "./network.js";
 import { NO_TOKEN, tokenTrie, type TokenTrie } from "./token_trie.js";
 
-/** The most formats that are kept. */
+/** The most formats that are kept, and the most nodes of all of them. */
 const MOST_FORMATS = 16;
+const MOST_NODES = 2_000_000;
 /** The most masks that a format keeps. One takes a bit for each token. */
 const MOST_MASKS = 256;
 
-/** A format that was used, with the masks of its states. */
-interface KnownFormat {
+/** A format that was used, with the masks of its states. Several texts may share it. @internal */
+export class KnownFormat {
+  readonly nodes: number;
   readonly automaton: Automaton;
-  readonly masks: Map<number, Int32Array>;
+  readonly #masks = new Map<number, Int32Array>();
+  #generation: number;
+
+  constructor(network: Network, mostStates?: number) {
+    this.nodes = network.nodes.length;
+    this.automaton = new Automaton(network, mostStates);
+    this.#generation = this.automaton.generation;
+  }
+
+  /** The mask of a state, which `find` computes if it isn't known. */
+  mask(state: number, find: () => Int32Array): Int32Array {
+    if (this.#generation !== this.automaton.generation || this.#masks.size >= MOST_MASKS) this.#masks.clear();
+    this.#generation = this.automaton.generation;
+    const mask = this.#masks.get(state) ?? find();
+    this.#masks.set(state, mask);
+    return mask;
+  }
 }
 
 /** The formats of one vocabulary. @internal */
@@ -38,15 +56,24 @@ export class Formats {
    */
   matcher(format: OutputFormat): FormatMatcher {
     const key = keyOf(format);
-    const known = this.#known.get(key) ?? {
-      automaton: new Automaton(networkOf(formatGrammar(format), "format")),
-      masks: new Map<number, Int32Array>(),
-    };
+    const known =
+      this.#known.get(key) ?? new KnownFormat(withinStack(() => networkOf(formatGrammar(format), "format")));
     this.#known.delete(key);
     this.#known.set(key, known);
-    if (this.#known.size > MOST_FORMATS) this.#known.delete(this.#known.keys().next().value!);
+    this.#forget();
     this.#trie ??= tokenTrie(this.#tokenizer, this.#size);
     return new FormatMatcher(known, this.#trie, this.#tokenizer, this.#size);
+  }
+
+  /** Forgets the formats that weren't used for the longest time, if all together are too large. */
+  #forget(): void {
+    let nodes = 0;
+    for (const { nodes: more } of this.#known.values()) nodes += more;
+    for (const [key, known] of this.#known) {
+      if (this.#known.size <= 1 || (this.#known.size <= MOST_FORMATS && nodes <= MOST_NODES)) return;
+      this.#known.delete(key);
+      nodes -= known.nodes;
+    }
   }
 }
 
@@ -57,6 +84,9 @@ export class FormatMatcher {
   readonly #tokenizer: Tokenizer;
   readonly #size: number;
   #state: number;
+  /** The same as the number of the state, for when another text made the automaton forget its states. */
+  #position: Position;
+  #generation: number;
 
   constructor(format: KnownFormat, trie: TokenTrie, tokenizer: Tokenizer, size: number) {
     this.#format = format;
@@ -64,17 +94,19 @@ export class FormatMatcher {
     this.#tokenizer = tokenizer;
     this.#size = size;
     this.#state = format.automaton.start();
+    this.#position = format.automaton.position(this.#state);
+    this.#generation = format.automaton.generation;
   }
 
   /** A bit for each token that may come next. An end token may come where the text is complete. */
   get allowed(): Int32Array {
-    const { masks } = this.#format;
-    const known = masks.get(this.#state);
-    if (known !== undefined) return known;
-    if (masks.size >= MOST_MASKS) masks.clear();
-    const mask = this.#findAllowed();
-    masks.set(this.#state, mask);
-    return mask;
+    this.#renew();
+    return this.#format.mask(this.#state, () => this.#findAllowed());
+  }
+
+  /** Whether the text is complete. */
+  get canEnd(): boolean {
+    return this.#position.canEnd;
   }
 
   /** Whether no token may come next: the text is complete and the vocabulary has no end token, or it lacks characters. */
@@ -84,19 +116,30 @@ export class FormatMatcher {
 
   /** Reads a token that is allowed. */
   accept(token: number): void {
-    const { automaton, masks } = this.#format;
+    const { automaton } = this.#format;
+    this.#renew();
+    automaton.startWork();
     for (const byte of this.#tokenizer.bytes(token)) this.#state = automaton.step(this.#state, byte);
-    const renewed = automaton.renew(this.#state);
-    if (renewed !== this.#state) masks.clear();
-    this.#state = renewed;
+    this.#position = automaton.position(this.#state);
+    automaton.limitStates();
+  }
+
+  /** Finds the state's number in the present generation of the automaton. */
+  #renew(): void {
+    const { automaton } = this.#format;
+    if (this.#generation === automaton.generation) return;
+    this.#state = automaton.find(this.#position);
+    this.#position = automaton.position(this.#state);
+    this.#generation = automaton.generation;
   }
 
   /** Walks the tree of tokens. Below a byte that can't come, there is nothing to look at. */
   #findAllowed(): Int32Array {
     const { automaton } = this.#format;
     const { bytes, depths, ends, tokens, copies, deepest } = this.#trie;
+    automaton.startWork();
     const mask = new Int32Array(Math.ceil(this.#size / 32));
-    const path = new Int32Array(deepest + 1).fill(this.#state); // the state before each node on the way to the present one
+    const path = new Int32Array(deepest + 1).fill(this.#state); // the state before each node on the way to this one
     let { ways } = automaton;
     for (let node = 0; node < bytes.length;) {
       const byte = bytes[node]!;

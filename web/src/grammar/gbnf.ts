@@ -2,7 +2,7 @@
 import { fail } from "../base/errors.js";
 import {
   ANY_CHARACTER,
-  choice,
+  choiceOf,
   type Expression,
   type Grammar,
   mergeRanges,
@@ -12,7 +12,7 @@ import {
   ROOT,
   rule,
   rulesIn,
-  sequence,
+  sequenceOf,
   set,
   text,
 } from "./expression.js";
@@ -75,7 +75,7 @@ class GbnfReader {
       this.#space(true);
       options.push(this.#sequence());
     }
-    return choice(...options);
+    return choiceOf(options);
   }
 
   /** Takes a `|`, which may stand at the start of the next line. */
@@ -93,7 +93,7 @@ class GbnfReader {
       parts.push(this.#repeated(part));
       this.#space(this.#depth > 0);
     }
-    return sequence(...parts);
+    return sequenceOf(parts);
   }
 
   /** The next element; undefined at the end of a sequence. */

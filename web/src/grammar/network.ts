@@ -1,6 +1,14 @@
 // A grammar as a network of nodes over UTF-8 bytes, which automaton.ts runs.
 import { fail } from "../base/errors.js";
-import { type Expression, type Grammar, type Range, ROOT, rulesIn } from "./expression.js";
+import {
+  type Expression,
+  type Grammar,
+  type MachineState,
+  type Range,
+  ROOT,
+  rulesIn,
+  rulesWith,
+} from "./expression.js";
 import { type ByteRanges, utf8Sequences } from "./utf8.js";
 
 /** A node. The numbers are other nodes. */
@@ -22,7 +30,7 @@ export interface Network {
 }
 
 /** A limit against grammars that would fill the memory. */
-const MOST_NODES = 2_000_000;
+const MOST_NODES = 1_000_000;
 
 /** The node {@link END} of every rule. */
 export const END = 0;
@@ -59,7 +67,7 @@ class Builder {
 
   #add(node: Node): number {
     if (this.#nodes.length >= MOST_NODES)
-      fail("INVALID_ARGUMENT", this.field, "is too large; use smaller limits of lengths");
+      fail("INVALID_ARGUMENT", this.field, "is too large; use smaller limits of lengths, or fewer values");
     return this.#nodes.push(node) - 1;
   }
 
@@ -78,14 +86,23 @@ class Builder {
         return this.#add({ kind: "call", rule: this.#starts.get(expression.name)!, next });
       case "repeat":
         return this.#repeat(expression, next);
+      case "machine":
+        return this.#machine(expression.states, next);
     }
+  }
+
+  #machine(states: readonly MachineState[], next: number): number {
+    const starts = states.map(() => this.#add({ kind: "split", next: [] }));
+    for (const [i, { edges, canEnd }] of states.entries()) {
+      const ways = edges.map(([on, to]) => this.#sharedBefore(on, starts[to]!));
+      this.#nodes[starts[i]!] = { kind: "split", next: canEnd ? [...ways, next] : ways };
+    }
+    return starts[0]!;
   }
 
   #repeat({ part, least, most }: Extract<Expression, { kind: "repeat" }>, next: number): number {
     const before = (after: number): number =>
-      isSmall(part) || (least === 0 && most === 1)
-        ? this.#before(part, after)
-        : this.#add({ kind: "call", rule: this.#sharedRule(part), next: after });
+      least === 0 && most === 1 ? this.#before(part, after) : this.#sharedBefore(part, after);
     let node = next;
     if (most === Infinity) {
       node = this.#add({ kind: "split", next: [] });
@@ -95,10 +112,12 @@ class Builder {
     return node;
   }
 
-  #sharedRule(part: Expression): number {
-    const known = this.#shared.get(part) ?? this.#before(part, END);
-    this.#shared.set(part, known);
-    return known;
+  /** A part that other places have too, which is copied only if it is small. */
+  #sharedBefore(part: Expression, next: number): number {
+    if (isSmall(part)) return this.#before(part, next);
+    const rule = this.#shared.get(part) ?? this.#before(part, END);
+    this.#shared.set(part, rule);
+    return this.#add({ kind: "call", rule, next });
   }
 
   /** One of several sequences of bytes. Those with the same first byte share its node. */
@@ -132,11 +151,7 @@ function isSmall(part: Expression): boolean {
 
 /** Throws for a rule that starts with itself: reading it would never begin. */
 function checkLeftRecursion(grammar: Grammar, field: string): void {
-  const empty = new Set<string>();
-  for (let size = -1; size < empty.size;) {
-    size = empty.size;
-    for (const [name, expression] of grammar) if (canBeEmpty(expression, empty)) empty.add(name);
-  }
+  const empty = rulesWith(grammar, canBeEmpty);
   const done = new Set<string>();
   const open = new Set<string>();
   const visit = (name: string): void => {
@@ -165,6 +180,8 @@ function canBeEmpty(expression: Expression, empty: ReadonlySet<string>): boolean
       return expression.least === 0 || canBeEmpty(expression.part, empty);
     case "rule":
       return empty.has(expression.name);
+    case "machine":
+      return expression.states[0]!.canEnd;
   }
 }
 
@@ -178,7 +195,7 @@ function firstRules(expression: Expression, empty: ReadonlySet<string>): string[
         : rulesIn(expression);
   const rules: string[] = [];
   for (const part of expression.parts) {
-    rules.push(...firstRules(part, empty));
+    for (const name of firstRules(part, empty)) rules.push(name);
     if (!canBeEmpty(part, empty)) break;
   }
   return rules;

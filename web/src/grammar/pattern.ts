@@ -1,22 +1,27 @@
 // Turns regular expressions, as JavaScript writes them with the flag u, into expressions.
 import { parsePattern, type Part, UnknownSyntax } from "../text/pattern/parse.js";
-import {
-  ANY_CHARACTER,
-  choice,
-  EMPTY,
-  type Expression,
-  intersectRanges,
-  mergeRanges,
-  type Range,
-  repeat,
-  sequence,
-} from "./expression.js";
+import { ANY_CHARACTER, choiceOf, EMPTY, type Expression, type Range, repeat, sequenceOf, set } from "./expression.js";
+import { intersection } from "./machine/intersect.js";
+import { TooLarge } from "./machine/limits.js";
+import { rangesOf } from "./sets.js";
+
+/** Any text. */
+const ANY = repeat(set(ANY_CHARACTER), 0);
 
 /** A part between the edges of a text. */
 interface Anchored {
   readonly parts: readonly Part[];
   readonly startsText: boolean;
   readonly endsText: boolean;
+}
+
+/** The most alternatives of a pattern in which edges are in parts of it. */
+const MOST_ANCHORED = 1000;
+
+/** Texts that a pattern requires, and others that it forbids with a negative lookahead at its start. */
+export interface PatternConditions {
+  readonly must: readonly Expression[];
+  readonly mustNot: readonly Expression[];
 }
 
 /**
@@ -32,16 +37,61 @@ export function patternExpression(
   character: (ranges: readonly Range[]) => Expression,
   around: Expression,
 ): Expression {
+  const { looks, rest } = parsed(source, around === EMPTY);
+  if (looks.length === 0) return whole(rest, character, around);
+  try {
+    return intersection(conditions(looks, whole(rest, set, around === EMPTY ? EMPTY : ANY)), character);
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error;
+    throw new UnknownSyntax("its lookaheads need too many states");
+  }
+}
+
+/** What a pattern says about the characters of a text. @throws UnknownSyntax */
+export function patternConditions(source: string): PatternConditions {
+  const { looks, rest } = parsed(source, false);
+  return conditions(looks, whole(rest, set, ANY));
+}
+
+type Look = Extract<Part, { kind: "look" }>;
+
+/** A pattern without the lookaheads at the start of the text. */
+function parsed(source: string, isWhole: boolean): { looks: Look[]; rest: Part } {
   try {
     new RegExp(source, "u");
   } catch (error) {
     throw new UnknownSyntax(error instanceof Error ? error.message : String(error));
   }
-  const anchored = alternatives(parsePattern(source).part);
-  const options = anchored.map(({ parts, startsText, endsText }) =>
-    sequence(startsText ? EMPTY : around, ...parts.map((part) => convert(part, character)), endsText ? EMPTY : around),
+  const { part } = parsePattern(source);
+  const parts = part.kind === "sequence" ? part.parts : [part];
+  const isStart = (one: Part | undefined): boolean => one?.kind === "edge" && one.edge === "start";
+  const first = isStart(parts[0]) ? 1 : 0;
+  let end = first;
+  while (parts[end]?.kind === "look" && !(parts[end] as Look).isBehind) end += 1;
+  if (end === first || (first === 0 && !isWhole)) return { looks: [], rest: part };
+  return {
+    looks: parts.slice(first, end) as Look[],
+    rest: { kind: "sequence", parts: [...parts.slice(0, first), ...parts.slice(end)] },
+  };
+}
+
+function conditions(looks: readonly Look[], rest: Expression): PatternConditions {
+  const texts = (isNegated: boolean): Expression[] =>
+    looks
+      .filter((look) => look.isNegated === isNegated)
+      .map(({ part }) => whole({ kind: "sequence", parts: [{ kind: "edge", edge: "start" }, part] }, set, ANY));
+  return { must: [rest, ...texts(false)], mustNot: texts(true) };
+}
+
+function whole(part: Part, character: (ranges: readonly Range[]) => Expression, around: Expression): Expression {
+  const options = alternatives(part).map(({ parts, startsText, endsText }) =>
+    sequenceOf([
+      startsText ? EMPTY : around,
+      ...parts.map((one) => convert(one, character)),
+      endsText ? EMPTY : around,
+    ]),
   );
-  return choice(...options);
+  return choiceOf(options);
 }
 
 /** The alternatives of a pattern, each without the edges at its start and end. */
@@ -56,11 +106,18 @@ function alternatives(part: Part): Anchored[] {
       if (part.edge === "end") return [{ parts: [], startsText: false, endsText: true }];
       return [{ parts: [part], startsText: false, endsText: false }];
     case "sequence": {
-      const [first, ...others] = part.parts;
-      if (first === undefined) return [{ parts: [], startsText: false, endsText: false }];
-      if (!hasEdge(part)) return [{ parts: part.parts, startsText: false, endsText: false }];
-      const rests = alternatives({ kind: "sequence", parts: others });
-      return alternatives(first).flatMap((start) => rests.map((rest) => joined(start, rest)));
+      // From the end, runs without edges as a whole.
+      let found: Anchored[] = [{ parts: [], startsText: false, endsText: false }];
+      for (let end = part.parts.length; end > 0;) {
+        let start = end;
+        while (start > 0 && !hasEdge(part.parts[start - 1]!)) start -= 1;
+        const firsts = start < end ? [{ parts: part.parts.slice(start, end), startsText: false, endsText: false }] : alternatives(part.parts[--start]!); // prettier-ignore
+        if (firsts.length * found.length > MOST_ANCHORED)
+          throw new UnknownSyntax("it has too many alternatives with ^ or $");
+        found = firsts.flatMap((first) => found.map((rest) => joined(first, rest)));
+        end = start;
+      }
+      return found;
     }
     default:
       return [{ parts: [part], startsText: false, endsText: false }];
@@ -98,9 +155,9 @@ function convert(part: Part, character: (ranges: readonly Range[]) => Expression
     case "set":
       return character(rangesOf(part.source));
     case "sequence":
-      return sequence(...part.parts.map((one) => convert(one, character)));
+      return sequenceOf(part.parts.map((one) => convert(one, character)));
     case "choice":
-      return choice(...part.options.map((one) => convert(one, character)));
+      return choiceOf(part.options.map((one) => convert(one, character)));
     case "group":
       return convert(part.part, character);
     case "repeat":
@@ -112,36 +169,8 @@ function convert(part: Part, character: (ranges: readonly Range[]) => Expression
           : "it has \\b or \\B",
       );
     case "look":
-      throw new UnknownSyntax("it has a lookahead or lookbehind");
+      throw new UnknownSyntax("it has a lookbehind, or a lookahead after its start");
     case "same":
       throw new UnknownSyntax("it has a back reference");
   }
-}
-
-const known = new Map<string, readonly Range[]>();
-
-/** The characters of a set as JavaScript writes it. */
-function rangesOf(source: string): readonly Range[] {
-  const ranges = known.get(source) ?? findRanges(source);
-  known.set(source, ranges);
-  return ranges;
-}
-
-/** The engine itself is asked for each character: it knows its syntax and its version of Unicode. */
-function findRanges(source: string): Range[] {
-  if (Array.from(source).length === 1 && source !== ".") return [[source.codePointAt(0)!, source.codePointAt(0)!]];
-  const isIn = new RegExp(`^${source}$`, "u");
-  const ranges: Range[] = [];
-  for (const [first, last] of ANY_CHARACTER) {
-    let start = -1;
-    for (let point = first; point <= last + 1; point++) {
-      const matches = point <= last && isIn.test(String.fromCodePoint(point));
-      if (matches && start < 0) start = point;
-      if (!matches && start >= 0) {
-        ranges.push([start, point - 1]);
-        start = -1;
-      }
-    }
-  }
-  return intersectRanges(mergeRanges(ranges), ANY_CHARACTER);
 }

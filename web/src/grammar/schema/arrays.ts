@@ -6,6 +6,10 @@ import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, s
 import { COMMA, SPACE } from "./space.js";
 import { lengthOf } from "./strings.js";
 import { listedValues } from "./values.js";
+import { failTooLarge } from "./work.js";
+
+/** The most unique elements times how many of them are counted. */
+const MOST_SUBSETS = 100_000;
 
 /** The texts of a schema. */
 export type Convert = (schema: unknown, path: string) => Expression;
@@ -20,20 +24,28 @@ export function arrayExpression(schema: Dict, path: string, convert: Convert, ad
   const given = lengthOf(schema["maxItems"], Infinity, `${path}.maxItems`);
   const most = schema["items"] === false ? Math.min(given, prefix.length) : given;
   if (schema["uniqueItems"] !== undefined && most > 1) {
-    const values =
-      isDict(schema["items"]) && prefix.length === 0 ? listedValues(schema["items"], `${path}.items`) : undefined;
+    const values = prefix.length === 0 ? fewValues(schema["items"], `${path}.items`) : undefined;
     if (values === undefined)
       fail(
         "INVALID_ARGUMENT",
         `${path}.uniqueItems`,
-        "needs items with enum, whose order the elements keep; else check the result instead",
+        "needs items with enum, const or type boolean, whose order the elements keep; else check the result instead",
       );
     const texts = [...new Set(values.map((value) => JSON.stringify(value)))].map(text);
-    return sequence(text("["), SPACE, new Subsets(texts, least, most, addRule).from(0, 0), SPACE, text("]"));
+    if (texts.length * Math.min(texts.length, Math.max(least, most < texts.length ? most : 1)) > MOST_SUBSETS)
+      failTooLarge(`${path}.uniqueItems`, "use fewer values or smaller limits, or check the result");
+    return sequence(text("["), SPACE, new Subsets(texts, least, most, addRule).all(), SPACE, text("]"));
   }
   const first = prefix.slice(0, most).map((item, i) => convert(item, `${path}.prefixItems[${i}]`));
   const item = most > prefix.length ? convert(schema["items"] ?? true, `${path}.items`) : NOTHING;
   return sequence(text("["), SPACE, elements(first, item, least, most), SPACE, text("]"));
+}
+
+/** The values of a schema if they are listed, or if its type has no others. */
+function fewValues(items: unknown, path: string): unknown[] | undefined {
+  if (!isDict(items)) return undefined;
+  const isBoolean = items["type"] === "boolean" && !("enum" in items) && !("const" in items);
+  return listedValues(isBoolean ? { ...items, enum: [false, true] } : items, path);
 }
 
 /** Some of the listed elements, in their order, each once. */
@@ -47,11 +59,23 @@ class Subsets {
     private readonly addRule: AddRule,
   ) {}
 
+  all(): Expression {
+    // From the last element on, so that calls don't nest as deep as there are elements.
+    for (let i = this.elements.length - 1; i > 0; i--)
+      for (let count = Math.min(i, this.#most()); count >= 0; count--) this.from(i, count);
+    return this.from(0, 0);
+  }
+
+  /** More elements than this aren't told apart. */
+  #most(): number {
+    return Math.max(this.least, 1, this.most < this.elements.length ? this.most : 0);
+  }
+
   /** The elements from the i-th on, after `count` others. Rules keep the text small, for each is used twice. */
   from(i: number, count: number): Expression {
     const element = this.elements[i];
     if (count === this.most || element === undefined) return count >= this.least ? EMPTY : NOTHING;
-    const key = `${i} ${Math.min(count, Math.max(this.least, 1, this.most < this.elements.length ? this.most : 0))}`;
+    const key = `${i} ${Math.min(count, this.#most())}`;
     const known = this.#rules.get(key);
     if (known !== undefined) return known;
     const taken = sequence(count === 0 ? EMPTY : COMMA, element, this.from(i + 1, count + 1));

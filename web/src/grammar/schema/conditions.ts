@@ -1,10 +1,14 @@
-// Keywords that say something only of some values, as schemas with anyOf and allOf: if, dependentRequired, dependentSchemas, dependencies,
+// Keywords about some values only, as schemas with anyOf and allOf: if, dependentRequired, dependentSchemas, dependencies,
 // contains. What they allow may be less than the keyword does, as said at each.
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { listOf } from "../../base/lists.js";
 import { show } from "../../base/show.js";
 import { lengthOf } from "./strings.js";
+import { failTooLarge } from "./work.js";
+
+/** The most elements, in all their positions together, that contains and prefixItems may have. */
+const MOST_PLACED = 5000;
 
 /** Schemas that hold together instead of the conditions. @throws INVALID_ARGUMENT @internal */
 export function conditionsOf(schema: Dict, path: string): unknown[] {
@@ -17,7 +21,7 @@ export function conditionsOf(schema: Dict, path: string): unknown[] {
   ];
 }
 
-/** Where a property is, other names are too, or another schema holds. */
+/** If a property is present, others are required, or another schema holds. */
 function dependent(schema: Dict, keyword: string, path: string): Dict[] {
   const given = schema[keyword] ?? {};
   if (!isDict(given)) fail("INVALID_ARGUMENT", `${path}.${keyword}`, `must be an object (got ${show(given)})`);
@@ -31,7 +35,7 @@ function dependent(schema: Dict, keyword: string, path: string): Dict[] {
   }));
 }
 
-/** Elements that match stand together, right after the prefix of the array or in it. */
+/** Matching elements are adjacent, right after the prefix of the array or in it. */
 function contained(schema: Dict, path: string): Dict[] {
   const { contains, prefixItems } = schema;
   if (contains === undefined) return [];
@@ -42,6 +46,11 @@ function contained(schema: Dict, path: string): Dict[] {
   const others = most === Infinity ? true : { not: contains };
   const after = most === Infinity ? {} : { items: others };
   if (least > most) return [{ enum: [] }];
+  if ((prefix + 1) * (prefix + least) > MOST_PLACED)
+    failTooLarge(
+      `${path}.${least > prefix ? "minContains" : "prefixItems"}`,
+      "use smaller limits, or check the result",
+    );
   const placed = (first: number): Dict => ({
     ...after,
     minItems: first + least,

@@ -4,6 +4,7 @@ import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import {
   choice,
+  choiceOf,
   type Expression,
   type Grammar,
   isNothing,
@@ -16,13 +17,14 @@ import {
 import { arrayExpression } from "./arrays.js";
 import { Flattener, onlyKeyword } from "./flatten.js";
 import { type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
-import { type AddRules, integerExpression, numberExpression } from "./numbers.js";
+import { integerExpression, numberExpression } from "./numbers.js";
 import { objectExpression } from "./objects.js";
 import { type ResolvedSchema, resolveReferences } from "./references.js";
 import { SPACE_RULE } from "./space.js";
 import { ANY_STRING, stringExpression } from "./strings.js";
 import { chosenTypes } from "./types.js";
 import { listedValues } from "./values.js";
+import { Work } from "./work.js";
 
 /** Schemas inside each other. */
 const MOST_NESTED = 100;
@@ -47,11 +49,13 @@ class Converter {
   ]);
   readonly #refs = new Map<unknown, Expression>();
   readonly #flattener: Flattener;
+  readonly #work = new Work();
+  #isRecursive = false;
   #depth = 0;
 
   constructor({ schema, referred, hasUnevaluated }: ResolvedSchema) {
     this.#root = schema;
-    this.#flattener = new Flattener(referred, hasUnevaluated);
+    this.#flattener = new Flattener(referred, hasUnevaluated, this.#work);
   }
 
   grammar(path: string): Grammar {
@@ -59,8 +63,13 @@ class Converter {
     this.#refs.set("#", root);
     this.#rules.set(ROOT, this.#convert(this.#root, path));
     const used = usedRules(this.#rules);
-    if (isNothing(used.get(ROOT)!)) fail("INVALID_ARGUMENT", path, "allows no value of finite length");
-    return used;
+    if (!isNothing(used.get(ROOT)!)) return used;
+    const message = this.#flattener.hasLeftOut
+      ? "allows no value that can be generated beside not, if and contains; write what is allowed instead"
+      : this.#isRecursive
+        ? "allows no value of finite length"
+        : "allows no value";
+    fail("INVALID_ARGUMENT", path, message);
   }
 
   /** A rule that is made later. */
@@ -75,15 +84,9 @@ class Converter {
     return rule(name);
   };
 
-  readonly #addRules: AddRules = (make) => {
-    const first = this.#rules.size;
-    const parts = make((i) => rule(`part_${first + i}`));
-    parts.forEach((part, i) => this.#rules.set(`part_${first + i}`, part));
-    return rule(`part_${first + parts.length - 1}`);
-  };
-
   readonly #convert = (given: unknown, path: string): Expression => {
     if (++this.#depth > MOST_NESTED) fail("INVALID_ARGUMENT", path, `is nested more than ${MOST_NESTED} deep`);
+    this.#work.spend(5, path);
     try {
       return this.#converted(readSchema(given, path), path);
     } finally {
@@ -96,18 +99,21 @@ class Converter {
     if (schema === false) return NOTHING;
     if (onlyKeyword(schema, "$ref")) return this.#reference(schema["$ref"], path);
     if (onlyKeyword(schema, "anyOf") && Array.isArray(schema["anyOf"]))
-      return choice(...schema["anyOf"].map((option, i) => this.#convert(option, `${path}.anyOf[${i}]`)));
+      return choiceOf(schema["anyOf"].map((option, i) => this.#convert(option, `${path}.anyOf[${i}]`)));
     if (onlyKeyword(schema, "oneOf") && Array.isArray(schema["oneOf"])) {
       this.#flattener.alternatives(schema, path); // checks that no two options match the same value
-      return choice(...schema["oneOf"].map((option, i) => this.#convert(option, `${path}.oneOf[${i}]`)));
+      return choiceOf(schema["oneOf"].map((option, i) => this.#convert(option, `${path}.oneOf[${i}]`)));
     }
-    return choice(...this.#flattener.alternatives(schema, path).map((one) => this.#value(one, path)));
+    return choiceOf(this.#flattener.alternatives(schema, path).map((one) => this.#value(one, path)));
   }
 
   /** A rule for what `$ref` names, so that a schema can contain itself. */
   #reference(ref: unknown, path: string): Expression {
     const known = this.#refs.get(ref);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#isRecursive = true;
+      return known;
+    }
     const referred = this.#flattener.referred(ref, path);
     const name = `ref_${this.#refs.size}`;
     const reference = this.#reserve(name);
@@ -127,7 +133,7 @@ class Converter {
     const beside = keywords.find((keyword) => keyword in schema);
     if (hasInside && beside !== undefined)
       fail("INVALID_ARGUMENT", `${path}.${beside}`, "can't be used with enum or const of objects or arrays");
-    return choice(...values.map((value) => text(JSON.stringify(value))));
+    return choiceOf(values.map((value) => text(JSON.stringify(value))));
   }
 
   #valueOf(type: JsonType, schema: Dict, path: string): Expression {
@@ -139,9 +145,9 @@ class Converter {
       case "string":
         return this.#named(stringExpression(schema, path), ANY_STRING, "string");
       case "number":
-        return numberExpression(schema, path, this.#addRules);
+        return numberExpression(schema, path);
       case "integer":
-        return chosenTypes(schema, path).includes("number") ? NOTHING : integerExpression(schema, path, this.#addRules);
+        return chosenTypes(schema, path).includes("number") ? NOTHING : integerExpression(schema, path);
       case "boolean":
         return choice(text("true"), text("false"));
       case "null":

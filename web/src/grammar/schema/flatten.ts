@@ -8,12 +8,16 @@ import { mergeSchemas } from "./merge.js";
 import { excludedStrings, negated } from "./negate.js";
 import { CONDITIONS, readSchema, type Schema } from "./nodes.js";
 import type { ResolvedSchema } from "./references.js";
+import { failTooLarge, sizeOf, type Work } from "./work.js";
 
 /** The most alternatives that a schema may have after its parts are combined. */
 const MOST_ALTERNATIVES = 500;
 
 /** The alternatives of schemas, in which only keywords about values are left. @internal */
 export class Flattener {
+  /** Whether some values that are allowed were left out, because of not and conditions. */
+  hasLeftOut = false;
+
   /**
    * @param referred - the schema that a key of `$ref` names
    * @param hasUnevaluated - whether any part has unevaluatedProperties or unevaluatedItems
@@ -21,6 +25,7 @@ export class Flattener {
   constructor(
     readonly referred: ResolvedSchema["referred"],
     private readonly hasUnevaluated: boolean,
+    private readonly work: Work,
   ) {}
 
   /**
@@ -29,12 +34,16 @@ export class Flattener {
    */
   alternatives(given: unknown, path: string, refs: readonly unknown[] = []): Dict[] {
     const schema = readSchema(given, path);
+    this.work.spend(1, path);
     if (typeof schema === "boolean") return schema ? [{}] : [];
     const { $ref, allOf, anyOf, oneOf, not, unevaluatedProperties, unevaluatedItems, ...others } = schema;
     const own = Object.fromEntries(Object.entries(others).filter(([keyword]) => !isCondition(keyword)));
     const parts: Dict[][] = [[own]];
     this.#checkUnevaluated(schema, path);
-    for (const condition of conditionsOf(schema, path)) parts.push(this.alternatives(condition, path, refs));
+    for (const condition of conditionsOf(schema, path)) {
+      this.hasLeftOut = true;
+      parts.push(this.alternatives(condition, path, refs));
+    }
     if (not !== undefined) parts.push(this.#negated(not, path, refs));
     if ($ref !== undefined) {
       if (refs.includes($ref)) fail("INVALID_ARGUMENT", `${path}.$ref`, "refers to itself with no value in between");
@@ -46,12 +55,12 @@ export class Flattener {
       const each = listOf(options, field, "a list of schemas").map((option, i) =>
         this.alternatives(option, `${field}[${i}]`, refs),
       );
-      if (keyword === "oneOf") checkDisjoint(each, (property) => this.alternatives(property, field), field);
+      if (keyword === "oneOf") checkDisjoint(each, this.#remembered(field), field, this.work);
       if (keyword === "allOf") parts.push(...each);
       else parts.push(each.flat());
     }
     const combined = parts.reduce((whole, part) => this.#product(whole, part, path));
-    // What no part of this schema speaks about. From outside, it is what this schema says about all others.
+    // unevaluated* becomes additionalProperties or items where no part sets them.
     return combined.map((one) => ({
       ...one,
       ...(unevaluatedProperties !== undefined && {
@@ -61,8 +70,19 @@ export class Flattener {
     }));
   }
 
+  /** The alternatives of properties, which are compared with those of all other options. */
+  #remembered(path: string): (schema: unknown) => readonly Dict[] {
+    const known = new Map<unknown, Dict[]>();
+    return (schema) => {
+      const found = known.get(schema) ?? this.alternatives(schema, path);
+      known.set(schema, found);
+      return found;
+    };
+  }
+
   /** The alternatives of what a schema doesn't allow. */
   #negated(given: unknown, path: string, refs: readonly unknown[]): Dict[] {
+    this.hasLeftOut = true;
     const field = `${path}.not`;
     const schema = readSchema(given, field);
     if (isDict(schema) && Object.keys(schema).length === 1 && "not" in schema)
@@ -108,7 +128,9 @@ export class Flattener {
   /** Each alternative of one combined with each of the other. */
   #product(one: readonly Dict[], other: readonly Dict[], path: string): Dict[] {
     if (one.length * other.length > MOST_ALTERNATIVES)
-      fail("INVALID_ARGUMENT", path, `has more than ${MOST_ALTERNATIVES} alternatives; use fewer anyOf together`);
+      failTooLarge(path, `it has more than ${MOST_ALTERNATIVES} alternatives; use fewer anyOf together`);
+    const size = (all: readonly Dict[]): number => all.reduce((sum, schema) => sum + sizeOf(schema), 0);
+    this.work.spend(one.length * size(other) + other.length * size(one), path);
     return one.flatMap((a) => other.flatMap((b) => mergeSchemas(a, b, path)));
   }
 }

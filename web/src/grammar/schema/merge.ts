@@ -38,6 +38,8 @@ const TOGETHER = new Set([
   "patternProperties",
   "items",
   "prefixItems",
+  "pattern",
+  "patterns",
 ]);
 
 /**
@@ -56,7 +58,8 @@ export function mergeSchemas(one: Dict, other: Dict, path: string): Dict[] {
     else if (MERGED[keyword] !== undefined) merged[keyword] = MERGED[keyword](a, b);
     else fail("INVALID_ARGUMENT", `${path}.${keyword}`, "has two values that can't be combined; write one of them");
   }
-  Object.assign(merged, mergedValues(one, other), mergedProperties(one, other, path), mergedItems(one, other));
+  Object.assign(merged, mergedValues(one, other), mergedPatterns(one, other));
+  Object.assign(merged, mergedProperties(one, other, path), mergedItems(one, other));
   if (one["type"] !== undefined || other["type"] !== undefined) {
     const types = typesOf(one["type"], path).filter((type) => typesOf(other["type"], path).includes(type));
     if (types.length === 0) return [];
@@ -74,6 +77,16 @@ function mergedValues(one: Dict, other: Dict): Dict {
   if (lists.length === 0) return {};
   const texts = lists.map((list) => new Set(list.map((value) => JSON.stringify(value))));
   return { enum: lists[0]!.filter((value) => texts.every((list) => list.has(JSON.stringify(value)))) };
+}
+
+/** All patterns hold: the first as `pattern`, the others as `patterns`, which is no keyword of JSON Schema. */
+function mergedPatterns(one: Dict, other: Dict): Dict {
+  const all = [one, other].flatMap(({ pattern, patterns = [] }) => [
+    ...(pattern === undefined ? [] : [pattern]),
+    ...(patterns as unknown[]),
+  ]);
+  const [pattern, ...patterns] = new Set(all);
+  return { ...(pattern !== undefined && { pattern }), ...(patterns.length > 0 && { patterns }) };
 }
 
 /** What a schema says about a property. */

@@ -3,8 +3,12 @@ import { isDict, type Dict } from "../../base/dict.js";
 import { type JsonType, TYPES } from "./nodes.js";
 import { typesOf } from "./types.js";
 import { typeOf } from "./values.js";
+import { failTooLarge } from "./work.js";
 
-/** For limits, the limit of what is beyond them. */
+/** The most elements of a negated prefix: each is an alternative with all before it. */
+const MOST_ELEMENTS = 100;
+
+/** The complement of each limit. */
 const BEYOND: Readonly<Record<string, (limit: number) => Dict | undefined>> = {
   minimum: (limit) => ({ type: "number", exclusiveMaximum: limit }),
   maximum: (limit) => ({ type: "number", exclusiveMinimum: limit }),
@@ -28,6 +32,7 @@ export function negated(schema: Dict, path: string): Dict[] {
   const listed = [...((values ?? []) as unknown[]), ...("const" in schema ? [value] : [])];
   const prefix = prefixItems as unknown[];
   const elements = items === undefined ? prefix : [...prefix, items];
+  if (elements.length > MOST_ELEMENTS) failTooLarge(`${path}.prefixItems`, "write what is allowed instead");
   return [
     ...(type === undefined ? [] : ofTypes(typesOf(type, path))),
     ...(listed.length === 0 ? [] : otherValues(listed)),
@@ -56,15 +61,27 @@ function ofTypes(types: readonly JsonType[]): Dict[] {
   return others.length === 0 ? [] : [{ type: others }];
 }
 
-/** Values that aren't in a list: those of other types, other strings, and the other boolean. */
+/** Values that aren't in a list: those of other types, other strings, other numbers, and the other boolean. */
 function otherValues(values: readonly unknown[]): Dict[] {
   const strings = values.filter((value) => typeof value === "string");
   const booleans = new Set(values.filter((value) => typeof value === "boolean"));
   return [
     ...ofTypes(values.map(typeOf)),
     ...(strings.length > 0 ? [{ type: "string", not: { enum: strings } }] : []),
+    ...otherNumbers(values.filter((value) => typeof value === "number")),
     ...(booleans.size === 1 ? [{ enum: [!booleans.has(true)] }] : []),
   ];
+}
+
+/** The numbers between those of a list. */
+function otherNumbers(values: readonly number[]): Dict[] {
+  if (values.length === 0) return [];
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  return Array.from({ length: sorted.length + 1 }, (_, i) => ({
+    type: "number",
+    ...(i > 0 && { exclusiveMinimum: sorted[i - 1]! }),
+    ...(i < sorted.length && { exclusiveMaximum: sorted[i]! }),
+  }));
 }
 
 /** The strings that `not` leaves out, if that is all it says. */

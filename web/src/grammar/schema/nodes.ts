@@ -2,6 +2,7 @@
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
+import { checkValues } from "./keyword_values.js";
 
 /** A schema: true allows everything, false nothing. */
 export type Schema = boolean | Dict;
@@ -37,6 +38,17 @@ const ANNOTATIONS = new Set([
   "deprecated",
   "readOnly",
   "writeOnly",
+  // OpenAPI's
+  "discriminator",
+  "xml",
+  "externalDocs",
+  // those of editors and generators of code
+  "markdownEnumDescriptions",
+  "enumDescriptions",
+  "enumNames",
+  "deprecationMessage",
+  "defaultSnippets",
+  "doNotSuggest",
   "contentEncoding",
   "contentMediaType",
   "contentSchema",
@@ -105,7 +117,9 @@ export function readSchema(value: unknown, path: string): Schema {
     }
     kept[keyword] = given;
   }
-  return withCurrentKeywords(kept);
+  const current = withCurrentKeywords(kept);
+  checkValues(current, path);
+  return current;
 }
 
 /** Writes what drafts 4 to 7 wrote differently as the draft of 2020 does. */

@@ -7,6 +7,15 @@ import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, s
 import type { AddRule, Convert } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
+import { readSchema } from "./nodes.js";
+import { listedValues, matchesPattern } from "./values.js";
+import { failTooLarge } from "./work.js";
+
+/** Keywords that {@link listedValues} knows of texts, but for those that make other schemas. */
+const LISTING = new Set(["enum", "const", "type", "minLength", "maxLength", "pattern", "format"]);
+
+/** The most properties whose number matters: there is a rule for each count at each of them. */
+const MOST_COUNTED = 300;
 
 /** A property that the schema names. */
 interface Property {
@@ -23,6 +32,8 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
   for (const name of required)
     if (typeof name !== "string") fail("INVALID_ARGUMENT", `${path}.required`, `must be names (got ${show(name)})`);
   const unnamed = (required as string[]).filter((name) => !Object.hasOwn(named, name));
+  const { propertyNames } = schema;
+  if (unnamed.length > 0 && propertyNames !== undefined && propertyNames !== true) return NOTHING; // a name that isn't listed
   const others = schema["additionalProperties"] ?? true;
   const all = { ...named, ...Object.fromEntries(unnamed.map((name) => [name, others])) };
   if (unnamed.length > 0 && schema["patternProperties"] !== undefined)
@@ -37,43 +48,47 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
     return { text: sequence(written, convert(value, `${path}.properties.${name}`)), isRequired };
   });
   const counts = countsOf(schema, path, properties, rest);
-  return sequence(text("{"), SPACE, new Members(properties, rest, counts, addRule).all(), SPACE, text("}"));
+  return sequence(text("{"), SPACE, new Members(properties, rest, counts, addRule, path).all(), SPACE, text("}"));
 }
 
 function namedProperties(schema: Dict, path: string): Dict {
-  const { properties = {}, propertyNames, additionalProperties } = schema;
-  if (!isDict(properties))
-    fail("INVALID_ARGUMENT", `${path}.properties`, `must be an object (got ${show(properties)})`);
-  const names = isDict(propertyNames) && Array.isArray(propertyNames["enum"]) ? propertyNames["enum"] : undefined;
-  if (propertyNames === undefined || propertyNames === true) return properties;
-  const isAlone = [schema["properties"], schema["required"], schema["patternProperties"]].every(
-    (given) => given === undefined,
-  );
-  if (names === undefined && isAlone) return {};
-  if (names === undefined || !names.every((name) => typeof name === "string"))
-    fail(
-      "INVALID_ARGUMENT",
-      `${path}.propertyNames`,
-      "must list the names with enum beside properties, required or patternProperties",
-    );
+  const { properties = {}, propertyNames, additionalProperties, required, patternProperties } = schema;
+  const field = `${path}.propertyNames`;
+  if (propertyNames === undefined || propertyNames === true) return properties as Dict;
+  const names = propertyNames === false ? [] : listedNames(propertyNames, field);
+  if (patternProperties !== undefined) fail("INVALID_ARGUMENT", field, "can't be used beside patternProperties");
+  if (names === undefined) {
+    if (schema["properties"] === undefined && required === undefined) return {};
+    fail("INVALID_ARGUMENT", field, "must list the names with enum beside properties or required");
+  }
   const value = (name: string): unknown =>
-    Object.hasOwn(properties, name) ? properties[name] : (additionalProperties ?? true);
+    Object.hasOwn(properties as Dict, name) ? (properties as Dict)[name] : (additionalProperties ?? true);
   return Object.fromEntries(names.map((name) => [name, value(name)]));
+}
+
+/** The names that propertyNames lists; undefined if it doesn't list them. */
+function listedNames(rule: unknown, field: string): string[] | undefined {
+  const schema = readSchema(rule, field);
+  if (!isDict(schema) || !("enum" in schema || "const" in schema)) return undefined;
+  const beside = Object.keys(schema).find((keyword) => !LISTING.has(keyword));
+  if (beside !== undefined)
+    fail("INVALID_ARGUMENT", `${field}.${beside}`, "can't be used beside enum or const of names");
+  return listedValues(schema, field)!.filter((name) => typeof name === "string");
 }
 
 /** A property that the schema doesn't name. There is none unless it says so. */
 function otherProperties(schema: Dict, path: string, names: readonly string[], convert: Convert): Expression {
   const { additionalProperties, patternProperties, properties } = schema;
   const { propertyNames: rule } = schema;
-  const isListed = isDict(rule) && Array.isArray(rule["enum"]);
-  if (isListed || rule === false) return NOTHING;
+  if (isDict(rule) && ("enum" in rule || "const" in rule)) return NOTHING;
+  if (rule === false) return NOTHING;
   const member = (name: Expression, value: Expression): Expression => sequence(name, text(":"), SPACE, value);
   if (patternProperties !== undefined) {
     const field = `${path}.patternProperties`;
     const [first, ...more] = isDict(patternProperties) ? Object.entries(patternProperties) : [];
     if (first === undefined || more.length > 0) fail("INVALID_ARGUMENT", field, "must have one pattern");
     const [pattern, value] = first;
-    const both = names.find((name) => matches(pattern, name, field));
+    const both = names.find((name) => matchesPattern(pattern, name, field));
     if (both !== undefined) fail("INVALID_ARGUMENT", field, `must not match the property ${show(both)}`);
     return member(convert({ type: "string", pattern }, field), convert(value, `${field}.${pattern}`));
   }
@@ -87,14 +102,6 @@ function otherProperties(schema: Dict, path: string, names: readonly string[], c
     );
   const known = [...names, ...((schema["required"] ?? []) as string[])];
   return member(known.length === 0 ? ANY_STRING : otherStrings(known), convert(value, `${path}.additionalProperties`));
-}
-
-function matches(pattern: string, name: string, field: string): boolean {
-  try {
-    return new RegExp(pattern, "u").test(name);
-  } catch (error) {
-    fail("INVALID_ARGUMENT", field, `must be a pattern: ${String(error)}`);
-  }
 }
 
 /** How many properties an object may have. */
@@ -124,13 +131,19 @@ class Members {
     private readonly rest: Expression,
     private readonly limits: Counts,
     private readonly addRule: AddRule,
+    path: string,
   ) {
     const required = properties.filter(({ isRequired }) => isRequired).length;
     const canExceed = limits.most < properties.length || (limits.most < Infinity && !isNothing(rest));
     this.#counts = limits.least > required || canExceed;
+    if (this.#counts && properties.length > MOST_COUNTED)
+      failTooLarge(path, `it has more than ${MOST_COUNTED} properties beside minProperties or maxProperties`);
   }
 
   all(): Expression {
+    // From the last property on, so that calls don't nest as deep as there are properties.
+    for (let i = this.properties.length; i > 0; i--)
+      for (let count = this.#counts ? i : 1; count >= 0; count--) this.#from(i, count);
     return this.#from(0, 0);
   }
 

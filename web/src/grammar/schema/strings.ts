@@ -4,9 +4,12 @@ import { fail } from "../../base/errors.js";
 import { messageOf, show } from "../../base/show.js";
 import { UnknownSyntax } from "../../text/pattern/parse.js";
 import {
+  ANY_CHARACTER,
   choice,
   type Expression,
   intersectRanges,
+  isNothing,
+  NOTHING,
   otherRanges,
   type Range,
   repeat,
@@ -14,8 +17,10 @@ import {
   set,
   text,
 } from "../expression.js";
-import { patternExpression } from "../pattern.js";
-import { FORMATS } from "./formats.js";
+import { intersection } from "../machine/intersect.js";
+import { TooLarge } from "../machine/limits.js";
+import { patternConditions, patternExpression } from "../pattern.js";
+import { ANNOTATING, FORMATS, PATTERNS_OF_ZOD } from "./formats.js";
 
 const QUOTE = text('"');
 
@@ -88,6 +93,9 @@ const ESCAPE = sequence(
 /** Any characters in a string. */
 const ANY_TEXT = repeat(choice(set(PLAIN), ESCAPE), 0);
 
+/** Any text, without the escapes of JSON. */
+const ANY = repeat(set(ANY_CHARACTER), 0);
+
 /** Any JSON string. */
 export const ANY_STRING = sequence(QUOTE, ANY_TEXT, QUOTE);
 
@@ -112,34 +120,61 @@ function others(names: readonly (readonly string[])[]): Expression {
   );
 }
 
-/** @throws INVALID_ARGUMENT: a pattern or format that can't be written, or one beside limits of the length */
+/** @throws INVALID_ARGUMENT: a pattern or format that can't be written, or that no text matches beside the other keywords */
 export function stringExpression(schema: Dict, path: string): Expression {
-  const { minLength, maxLength, pattern, format, not } = schema;
+  const { minLength, maxLength, pattern, patterns = [], not } = schema;
   const least = lengthOf(minLength, 0, `${path}.minLength`);
   const most = lengthOf(maxLength, Infinity, `${path}.maxLength`);
-  if (not !== undefined) {
-    if (pattern !== undefined || format !== undefined || least > 0 || most < Infinity)
-      fail("INVALID_ARGUMENT", `${path}.not`, "can't be used with pattern, format, or limits of the length");
-    return otherStrings((not as { enum: string[] }).enum);
+  const given = [...(pattern === undefined ? [] : [pattern]), ...(patterns as unknown[])];
+  const excluded = (not as { enum: string[] } | undefined)?.enum;
+  const { sources, format } = withFormat(schema["format"], given, `${path}.format`);
+  const isFree = least === 0 && most === Infinity;
+  if (sources.length === 0 && format === undefined) {
+    if (excluded === undefined) return limitedString(least, most);
+    if (isFree) return otherStrings(excluded);
   }
-  if (pattern === undefined && format === undefined) return limitedString(least, most);
-  if (pattern !== undefined && (least > 0 || most < Infinity))
+  const all = [...sources, ...(format === undefined ? [] : [format])];
+  const field = sources.length > 0 ? `${path}.pattern` : format !== undefined ? `${path}.format` : `${path}.not`;
+  return readPatterns(all, field, () => {
+    if (all.length === 1 && isFree && excluded === undefined)
+      return sequence(QUOTE, patternExpression(all[0]!, jsonCharacter, ANY_TEXT), QUOTE);
+    const parts = all.map(patternConditions);
+    const must = parts.flatMap((part) => part.must);
+    const mustNot = [...parts.flatMap((part) => part.mustNot), ...(excluded ?? []).map(text)];
+    const expression = intersection({ must: must.length > 0 ? must : [ANY], mustNot, least, most }, jsonCharacter);
+    if (!isNothing(expression)) return sequence(QUOTE, expression, QUOTE);
+    if (format === undefined) return NOTHING;
     fail(
       "INVALID_ARGUMENT",
-      `${path}.pattern`,
-      "can't be used with minLength or maxLength; write the length in the pattern, as in ^[a-z]{1,8}$",
+      field,
+      `leaves no text of the common form in which the format ${show(schema["format"])} is written; use pattern without format`,
     );
-  if (pattern !== undefined) return sequence(QUOTE, patternOf(pattern, `${path}.pattern`), QUOTE);
+  });
+}
+
+/**
+ * The patterns of a schema, and the pattern of its format. A format that isn't known names what the pattern beside it
+ * says, as in the schemas of zod.
+ */
+function withFormat(
+  format: unknown,
+  patterns: readonly unknown[],
+  field: string,
+): { sources: string[]; format: string | undefined } {
+  const sources = patterns as string[];
+  if (format === undefined || ANNOTATING.has(format as string)) return { sources, format: undefined };
+  const own = sources.find((source) => PATTERNS_OF_ZOD.has(source));
+  if (own !== undefined && PATTERNS_OF_ZOD.get(own)!.format === format) {
+    const others = sources.filter((source) => source !== own);
+    return { sources: others, format: PATTERNS_OF_ZOD.get(own)!.pattern };
+  }
   const known = FORMATS.get(format as string);
-  if (known === undefined)
-    fail(
-      "INVALID_ARGUMENT",
-      `${path}.format`,
-      `must be one of ${[...FORMATS.keys()].join(", ")}, or use pattern (got ${show(format)})`,
-    );
-  if (known.least < least || known.most > most)
-    fail("INVALID_ARGUMENT", `${path}.format`, "can't be used with these limits of the length; use pattern");
-  return sequence(QUOTE, patternOf(known.pattern, `${path}.format`), QUOTE);
+  if (known !== undefined || sources.length > 0) return { sources, format: known };
+  fail(
+    "INVALID_ARGUMENT",
+    field,
+    `must be one of ${[...FORMATS.keys()].join(", ")}, or stand beside a pattern (got ${show(format)})`,
+  );
 }
 
 function limitedString(least: number, most: number): Expression {
@@ -149,13 +184,17 @@ function limitedString(least: number, most: number): Expression {
   return sequence(QUOTE, repeat(character, least, most), QUOTE);
 }
 
-function patternOf(source: unknown, field: string): Expression {
-  if (typeof source !== "string") fail("INVALID_ARGUMENT", field, `must be a text (got ${show(source)})`);
+/** Calls a function that reads patterns. Its errors get the field and say which pattern it is. */
+function readPatterns(sources: readonly string[], field: string, read: () => Expression): Expression {
   try {
-    return patternExpression(source, jsonCharacter, ANY_TEXT);
+    return read();
   } catch (error) {
-    if (!(error instanceof UnknownSyntax)) throw error;
-    fail("INVALID_ARGUMENT", field, `can't be generated: ${messageOf(error)} (got ${show(source)})`);
+    const shown = sources.map((source) => show(source)).join(" and ");
+    if (error instanceof UnknownSyntax)
+      fail("INVALID_ARGUMENT", field, `can't be generated: ${messageOf(error)} (got ${shown})`);
+    if (!(error instanceof TooLarge)) throw error;
+    const message = `can't be combined with the other keywords of this text: it would need too many states (got ${shown})`;
+    fail("INVALID_ARGUMENT", field, message);
   }
 }
 

@@ -1,8 +1,13 @@
 // Tells whether a single value, of enum or const, matches the other keywords of its schema.
 import { isDict, type Dict } from "../../base/dict.js";
+import { fail } from "../../base/errors.js";
+import { messageOf, show } from "../../base/show.js";
+import { compile, TooManySteps } from "../../text/pattern/matcher.js";
+import { UnknownSyntax } from "../../text/pattern/parse.js";
+import { FORMATS } from "./formats.js";
 import { typesOf } from "./types.js";
 
-const KEYWORDS: Readonly<Record<string, (value: never, given: never) => boolean>> = {
+const KEYWORDS: Readonly<Record<string, (value: never, given: never, path: string) => boolean>> = {
   minimum: (value: number, given: number) => value >= given,
   maximum: (value: number, given: number) => value <= given,
   exclusiveMinimum: (value: number, given: number) => value > given,
@@ -10,10 +15,16 @@ const KEYWORDS: Readonly<Record<string, (value: never, given: never) => boolean>
   multipleOf: (value: number, given: number) => Number.isInteger(value / given),
 };
 
-const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never) => boolean>> = {
+const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never, path: string) => boolean>> = {
   minLength: (value: string, given: number) => Array.from(value).length >= given,
   maxLength: (value: string, given: number) => Array.from(value).length <= given,
-  pattern: (value: string, given: string) => new RegExp(given, "u").test(value),
+  pattern: (value: string, given: string, path) => matchesPattern(given, value, `${path}.pattern`),
+  patterns: (value: string, given: string[], path) =>
+    given.every((one) => matchesPattern(one, value, `${path}.pattern`)),
+  format: (value: string, given: string, path) => {
+    const pattern = FORMATS.get(given);
+    return pattern === undefined || matchesPattern(pattern, value, `${path}.format`);
+  },
   not: (value: string, given: { enum: string[] }) => !given.enum.includes(value),
 };
 
@@ -32,8 +43,21 @@ function matches(value: unknown, schema: Dict, path: string): boolean {
   if (!types.includes(type) && !(type === "integer" && types.includes("number"))) return false;
   const keywords = typeof value === "number" ? KEYWORDS : typeof value === "string" ? TEXT_KEYWORDS : {};
   return Object.entries(keywords).every(
-    ([keyword, test]) => schema[keyword] === undefined || test(value as never, schema[keyword] as never),
+    ([keyword, test]) => schema[keyword] === undefined || test(value as never, schema[keyword] as never, path),
   );
+}
+
+/** Steps of matching a pattern of a schema with a value of it. */
+const MOST_STEPS = 1_000_000;
+
+/** Whether a pattern is found in a text, in a limited number of steps: the engine has no such limit. @throws INVALID_ARGUMENT */
+export function matchesPattern(pattern: string, value: string, field: string): boolean {
+  try {
+    return compile(pattern, { left: MOST_STEPS, longest: Infinity })(value, 0) !== undefined;
+  } catch (error) {
+    if (!(error instanceof UnknownSyntax || error instanceof TooManySteps)) throw error;
+    fail("INVALID_ARGUMENT", field, `can't be used: ${messageOf(error)} (got ${show(pattern)})`);
+  }
 }
 
 /** The narrowest type of a value. */

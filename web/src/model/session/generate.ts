@@ -159,7 +159,9 @@ export async function* generate(
         fail(
           "INVALID_ARGUMENT",
           "format",
-          "can't be continued: no token of the model's vocabulary has the characters that come next",
+          matcher.canEnd
+            ? "allows only the empty text, and the model has no token that ends texts"
+            : "can't be continued: no token of the model's vocabulary has the characters that come next",
         );
       const logits = text.freshLogits();
       const token = sampler.sample(logits, size, text.lastTokens(sampler.window), matcher?.allowed);
