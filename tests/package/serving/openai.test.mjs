@@ -215,7 +215,23 @@ for (const [place, runtime] of [
       await rejects(chunksOf(stream), "DISPOSED", "dispose");
       const { usage } = await own.chat.completions.create({ messages, max_tokens: 1 });
       assert.equal(usage.prompt_tokens_details.cached_tokens, 0);
+      const unread = await own.completions.create({ prompt: "a", stream: true });
+      const calls = [
+        own.chat.completions.create({ messages, max_tokens: 1 }),
+        own.completions.create({ prompt: "a b", max_tokens: 1 }),
+      ];
       own.dispose();
+      for (const { reason } of await Promise.allSettled([...calls, unread.next()]))
+        assert.equal(reason?.code, "DISPOSED");
+    });
+
+    test("the seeds of n answers begin at 0 after the largest one", async () => {
+      const body = { prompt: "a b", max_tokens: 8 };
+      const textsOf = async (more) =>
+        (await client.completions.create({ ...body, ...more })).choices.map((c) => c.text);
+      const last = Number.MAX_SAFE_INTEGER;
+      const alone = [last - 1, last, 0, 1].map((seed) => textsOf({ seed }));
+      assert.deepEqual(await textsOf({ n: 4, seed: last - 1 }), (await Promise.all(alone)).flat());
     });
 
     test("errors name the field", async () => {

@@ -69,21 +69,21 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
   const name = servedName(model, serving);
 
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
-    const signal = signalOf(options);
+    const call = prompts.newCall(signalOf(options));
     const request = readChatRequest(body);
-    const events = answerEvents(prompts, await chatGeneration(model, request), signal);
+    const events = answerEvents(prompts, await chatGeneration(model, request), call);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
     return request.isStream ? streamed(chunks) : wholeChat(chunks, head);
   };
 
   const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
-    const signal = signalOf(options);
+    const call = prompts.newCall(signalOf(options));
     const generation = await completionGeneration(model, body);
     const { isStream, includesUsage } = generation;
     const head = newHead("cmpl-", name);
     const chunks = completionChunks(
-      answerEvents(prompts, generation, signal),
+      answerEvents(prompts, generation, call),
       head,
       model.tokenizer,
       isStream && includesUsage,

@@ -23,7 +23,7 @@ export interface AppSettings {
   maxQueue: number;
   /** Whether only this machine reaches the server. */
   isLocal: boolean;
-  /** What answers call the model. */
+  /** Model name in responses. */
   name: string | undefined;
 }
 
@@ -88,7 +88,9 @@ export function createApp(model: Model, settings: AppSettings): App {
     } catch (error) {
       return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
     }
-    const entered = queue.enter();
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
+    const entered = queue.enter(signal);
     if (entered === undefined) {
       c.header("Retry-After", "5");
       return c.json(
@@ -97,8 +99,6 @@ export function createApp(model: Model, settings: AppSettings): App {
       );
     }
     requests += 1;
-    const leaving = new AbortController();
-    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
     const leave = await entered;
     let finished!: () => void;
     const done = new Promise<void>((resolve) => (finished = resolve));

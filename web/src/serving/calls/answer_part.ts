@@ -21,10 +21,3 @@ export interface AnswerReader {
   /** Whether the text read last is part of the reasoning. */
   readonly isReasoning: boolean;
 }
-
-/** Length of the longest proper prefix of `marker` that `text` ends with. */
-export function overlap(text: string, marker: string): number {
-  for (let length = Math.min(text.length, marker.length - 1); length > 0; length--)
-    if (text.endsWith(marker.slice(0, length))) return length;
-  return 0;
-}

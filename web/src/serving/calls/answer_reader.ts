@@ -1,5 +1,6 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
-import { type AnswerPart, type AnswerReader, overlap } from "./answer_part.js";
+import { overlap } from "../../model/session/stop_strings.js";
+import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import type { AnswerFormat, CallFormat } from "./call_format.js";
 import { CallStream } from "./call_stream.js";
 import { HarmonyReader } from "./harmony_reader.js";

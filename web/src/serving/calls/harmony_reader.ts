@@ -1,5 +1,6 @@
 // Splits the answers of gpt-oss, which consist of channels.
-import { type AnswerPart, type AnswerReader, overlap } from "./answer_part.js";
+import { overlap } from "../../model/session/stop_strings.js";
+import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import { JsonObjectStream } from "./json_object.js";
 
 const HARMONY_MARKERS = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"] as const;
