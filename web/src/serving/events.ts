@@ -151,10 +151,10 @@ async function* oneAnswer(
       break;
     }
   }
-  const parts = calls.wanted(reader.end());
+  const isFull = finish === "length" || finish === "full";
+  const parts = calls.wanted(reader.end(isFull || finish === "stop"));
   if (parts.length > 0) yield { index, parts, scored: undefined };
-  const isCut = finish === "length" || finish === "full";
-  yield { index, ending: isCut ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
+  yield { index, ending: isFull ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
   return { generated, reasoning };
 }
 

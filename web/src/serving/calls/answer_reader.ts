@@ -45,12 +45,12 @@ class MarkedReader implements AnswerReader {
     return parts;
   }
 
-  end(): AnswerPart[] {
+  end(isCut: boolean): AnswerPart[] {
     const parts = this.push("");
     const rest = this.#pending;
     this.#pending = "";
     if (this.#call === undefined) this.#addText(rest, parts);
-    else parts.push(...this.#call.push(rest), ...this.#call.end(""));
+    else parts.push(...this.#call.push(rest), ...this.#call.end("", isCut));
     return parts;
   }
 

@@ -39,11 +39,11 @@ export class HarmonyReader implements AnswerReader {
     }
   }
 
-  end(): AnswerPart[] {
+  end(isCut: boolean): AnswerPart[] {
     const parts: AnswerPart[] = [];
     this.#add(this.#pending, parts);
     this.#pending = "";
-    this.#endMessage(parts);
+    this.#endMessage(parts, isCut);
     return parts;
   }
 
@@ -69,9 +69,9 @@ export class HarmonyReader implements AnswerReader {
     parts.push({ arguments: written });
   }
 
-  #endMessage(parts: AnswerPart[]): void {
+  #endMessage(parts: AnswerPart[], isCut = false): void {
     if (this.#call !== undefined) {
-      if (this.#call.isEmpty) parts.push({ arguments: "{}" });
+      if (this.#call.isEmpty && !isCut) parts.push({ arguments: "{}" });
       parts.push({ isCallEnd: true });
     }
     [this.#isBody, this.#header, this.#call] = [false, "", undefined];
