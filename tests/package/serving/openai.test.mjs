@@ -204,7 +204,7 @@ for (const [place, runtime] of [
       const stream = await ask({ max_tokens: 400, stream: true });
       for (let i = 0; i < 3; i++) await stream.next();
       assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
-      await rejects(stream.next(), "INVALID_ARGUMENT", "generate");
+      await rejects(stream.next(), "INVALID_ARGUMENT", "stream");
     });
 
     test("dispose() during a call ends it, and says so; the next one has a new session", async () => {

@@ -297,7 +297,7 @@ test("errors have the names of the AI SDK", async () => {
     [own({ logitBias: { 99999999: 1 } }), "providerOptions.ropewalk.logitBias"],
     [own({ format: { schema: unique.jsonSchema } }), "providerOptions.ropewalk.format.schema.uniqueItems"],
     [own({ templateVariables: 3 }), "providerOptions.ropewalk.templateVariables"],
-    [{ output: Output.object({ schema: unique }) }, "responseFormat.schema.uniqueItems"],
+    [{ output: Output.object({ schema: unique }) }, "output.schema.uniqueItems"],
     [{ ...own({ format: "json" }), output: Output.json() }, "providerOptions.ropewalk.format"],
     [{ ...own({ format: "json" }), tools: { tie: tie() }, toolChoice: "required" }, "providerOptions.ropewalk.format"],
     [{ tools: { tie: tie(), sort }, toolChoice: "required" }, "tools.sort.inputSchema.properties.list.uniqueItems"],

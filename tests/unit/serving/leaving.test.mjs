@@ -22,7 +22,7 @@ function endlessModel() {
       }),
   };
   const model = {
-    info: { name: "endless", contextLength: 99, layers: [] },
+    info: { name: "endless", generates: true, contextLength: 99, layers: [] },
     chatTemplate: "{{ messages[0].content }}",
     tokenizer: { encode: () => Int32Array.of(1, 2), decode: () => "", encodeChat: () => Int32Array.of(1, 2) },
     renderChat: async () => "a b",

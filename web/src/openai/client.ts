@@ -13,8 +13,9 @@ import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } fro
 import {
   type Completion,
   completionChunks,
-  completionGeneration,
+  completionEvents,
   type CompletionRequestFields,
+  readCompletionRequest,
   wholeCompletion,
 } from "./text_completions.js";
 import type { Usage } from "./usage.js";
@@ -70,7 +71,7 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
 
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
-    const request = readChatRequest(body);
+    const request = readChatRequest(body, model.chatTemplate);
     const events = answerEvents(prompts, await chatGeneration(model, request), call);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
@@ -79,11 +80,10 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
 
   const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
-    const generation = await completionGeneration(model, body);
-    const { isStream, includesUsage } = generation;
+    const { isStream, includesUsage, generations } = await readCompletionRequest(model, body);
     const head = newHead("cmpl-", name);
     const chunks = completionChunks(
-      answerEvents(prompts, generation, call),
+      completionEvents(prompts, generations, call),
       head,
       model.tokenizer,
       isStream && includesUsage,

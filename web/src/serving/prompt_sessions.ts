@@ -72,6 +72,15 @@ export class PromptSessions {
       yield* slot.queue.generate(call.signal, () => begin(() => this.#read(slot, prompt, call)));
     } catch (cause) {
       if (isDisposed(cause)) this.#checkCall(call, cause);
+      if (isAbandoned(cause))
+        fail(
+          "INVALID_ARGUMENT",
+          "stream",
+          "was ended: nothing was read from it for a second, and another call waited",
+          {
+            cause,
+          },
+        );
       throw cause;
     } finally {
       slot.calls -= 1;
@@ -170,6 +179,11 @@ function undefinedIfDisposed(error: unknown): undefined {
 
 function isDisposed(error: unknown): boolean {
   return error instanceof RopewalkError && error.code === "DISPOSED";
+}
+
+/** Whether a call was ended for another one. The queue says so in the words of sessions. */
+function isAbandoned(error: unknown): boolean {
+  return error instanceof RopewalkError && error.field === "generate" && error.message.includes("was ended by");
 }
 
 function disposeSession(slot: Slot): void {
