@@ -121,6 +121,12 @@ for (const [place, runtime] of [
       assert.equal(chunks.map((chunk) => chunk.choices[0].text).join(""), choices[0].text);
       const embedder = await runtime.model(tinyModel("bert"));
       const { data, usage } = await openai(embedder).embeddings.create({ input: ["a", "a b"], dimensions: 4 });
+      const own = openai(embedder).embeddings;
+      const [{ embedding }] = (await own.create({ input: "a b", pooling: "mean", prompt: null })).data;
+      assert.deepEqual(embedding, Array.from(await embedder.embed("a b", { pooling: "mean" })));
+      assert.equal((await own.create({ input: "a ".repeat(20000), truncate: true })).data.length, 1);
+      await rejects(own.create({ input: "a", prompt: "absent" }), "INVALID_ARGUMENT", "prompt");
+      await rejects(own.create({ input: "a", pooling: "median" }), "INVALID_ARGUMENT", "pooling");
       await embedder.dispose();
       (answers.embeddings ??= {})[place] = { data, usage };
       assert.equal(data[1].embedding.length, 4);
