@@ -6,12 +6,13 @@ import { createServer } from "node:net";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { tinyModelBytes } from "../../examples/make_tiny_model.mjs";
 import { program, ropewalk, withFolder } from "./program.mjs";
 
-/** Starts the server on a free port; `use` gets its address and the process. */
-async function serving(words, use, env = {}) {
+/** Starts the server on a free port; `use` gets its address and the process. `source`: its model, if it is another one. */
+async function serving(words, use, env = {}, source) {
   await withFolder(async (folder) => {
     const path = join(folder, "tiny.gguf");
     await writeFile(path, tinyModelBytes());
@@ -19,7 +20,7 @@ async function serving(words, use, env = {}) {
     await writeFile(template, toolTemplate);
     const child = spawn(
       process.execPath,
-      [program, "serve", path, "--port", "0", "--chat-template", template, ...words],
+      [program, "serve", ...(source ?? [path, "--chat-template", template]), "--port", "0", ...words],
       { env: { ...process.env, ...env } },
     );
     let printed = "";
@@ -223,7 +224,7 @@ test("wrong requests are refused by name, in OpenAI's shape", async () => {
     [{ messages: [{ role: "user", content: [{ type: "image_url" }] }] }, /messages\[0\]\.content\[0\]/],
     [{ tool_choice: "required" }, /tool_choice: needs tools/],
     [{ response_format: { type: "xml" } }, /response_format\.type/],
-    [{ messages: [{ role: "user", content: "rope ".repeat(3000) }] }, /context length is 1024/],
+    [{ messages: [{ role: "user", content: "rope ".repeat(3000) }] }, /context length is 1024; .* a larger --context$/],
   ];
   for (const [body, message] of cases) {
     const error = await ask(body).then(
@@ -243,8 +244,51 @@ test("paths, types and bodies that aren't right get a status", async () => {
   assert.equal((await fetch(`${address}/v1/nothing`)).status, 404);
   assert.equal((await post(address, "/v1/chat/completions", "{")).status, 400);
   assert.equal((await post(address, "/v1/chat/completions", "{}", { "Content-Type": "text/plain" })).status, 415);
+  const chat = { messages, max_tokens: 1 };
+  assert.equal((await post(address, "/v1/chat/completions/", chat)).status, 200);
+  assert.equal((await post(address, "/v1/chat/completions", chat, { "Content-Encoding": "gzip" })).status, 415);
+  for (const [method, path, allowed] of [
+    ["GET", "/v1/chat/completions", "POST"],
+    ["DELETE", "/v1/models/tiny.gguf", "GET"],
+    ["POST", "/health", "GET"],
+  ]) {
+    const refused = await fetch(`${address}${path}`, { method });
+    assert.deepEqual([refused.status, refused.headers.get("allow")], [405, allowed], path);
+  }
+  const list = await post(address, "/v1/chat/completions", [1]);
+  assert.match((await list.json()).error.message, /^body: must be an object/);
   const response = await fetch(`${address}/health`, { headers: { Origin: "http://elsewhere.example" } });
   assert.equal(response.headers.get("access-control-allow-origin"), null);
+});
+
+test("errors of embeddings and of a model without a template are in the words of the server", async () => {
+  const body = { model: "tiny", input: "rope ".repeat(3000) };
+  await assert.rejects(
+    shared.client.embeddings.create(body),
+    /truncate: true, or start the server with a larger --context/,
+  );
+  assert.equal((await shared.client.embeddings.create({ ...body, truncate: true })).data.length, 1);
+  const untemplated = fileURLToPath(new URL("../golden/tiny_models/llama/", import.meta.url));
+  await serving(
+    [],
+    async ({ address, printed }) => {
+      assert.match(printed(), /no chat template, so \/v1\/chat\/completions fails; pass one with --chat-template/);
+      const { error } = await (await post(address, "/v1/chat/completions", { messages })).json();
+      assert.match(error.message, /start the server with --chat-template, or use \/v1\/completions/);
+    },
+    {},
+    [untemplated],
+  );
+});
+
+test("a context longer than the RoPE supports is a warning", async () => {
+  assert.match(
+    shared.printed(),
+    /warning: a context of 1024 tokens is longer than the 256 this RoPE supports; .*--factor 4/,
+  );
+  await serving(["--context", "512", "--rope-type", "yarn", "--factor", "4"], async ({ printed }) =>
+    assert.ok(!printed().includes("longer than"), printed()),
+  );
 });
 
 test("a client that leaves ends its generation, and the next one is served", async () => {

@@ -121,6 +121,12 @@ for (const [place, runtime] of [
       assert.equal(chunks.map((chunk) => chunk.choices[0].text).join(""), choices[0].text);
       const embedder = await runtime.model(tinyModel("bert"));
       const { data, usage } = await openai(embedder).embeddings.create({ input: ["a", "a b"], dimensions: 4 });
+      const own = openai(embedder).embeddings;
+      const [{ embedding }] = (await own.create({ input: "a b", pooling: "mean", prompt: null })).data;
+      assert.deepEqual(embedding, Array.from(await embedder.embed("a b", { pooling: "mean" })));
+      assert.equal((await own.create({ input: "a ".repeat(20000), truncate: true })).data.length, 1);
+      await rejects(own.create({ input: "a", prompt: "absent" }), "INVALID_ARGUMENT", "prompt");
+      await rejects(own.create({ input: "a", pooling: "median" }), "INVALID_ARGUMENT", "pooling");
       await embedder.dispose();
       (answers.embeddings ??= {})[place] = { data, usage };
       assert.equal(data[1].embedding.length, 4);
@@ -204,7 +210,7 @@ for (const [place, runtime] of [
       const stream = await ask({ max_tokens: 400, stream: true });
       for (let i = 0; i < 3; i++) await stream.next();
       assert.equal((await ask({ max_tokens: 1 })).usage.completion_tokens, 1);
-      await rejects(stream.next(), "INVALID_ARGUMENT", "generate");
+      await rejects(stream.next(), "INVALID_ARGUMENT", "stream");
     });
 
     test("dispose() during a call ends it, and says so; the next one has a new session", async () => {
@@ -215,7 +221,23 @@ for (const [place, runtime] of [
       await rejects(chunksOf(stream), "DISPOSED", "dispose");
       const { usage } = await own.chat.completions.create({ messages, max_tokens: 1 });
       assert.equal(usage.prompt_tokens_details.cached_tokens, 0);
+      const unread = await own.completions.create({ prompt: "a", stream: true });
+      const calls = [
+        own.chat.completions.create({ messages, max_tokens: 1 }),
+        own.completions.create({ prompt: "a b", max_tokens: 1 }),
+      ];
       own.dispose();
+      for (const { reason } of await Promise.allSettled([...calls, unread.next()]))
+        assert.equal(reason?.code, "DISPOSED");
+    });
+
+    test("the seeds of n answers begin at 0 after the largest one", async () => {
+      const body = { prompt: "a b", max_tokens: 8 };
+      const textsOf = async (more) =>
+        (await client.completions.create({ ...body, ...more })).choices.map((c) => c.text);
+      const last = Number.MAX_SAFE_INTEGER;
+      const alone = [last - 1, last, 0, 1].map((seed) => textsOf({ seed }));
+      assert.deepEqual(await textsOf({ n: 4, seed: last - 1 }), (await Promise.all(alone)).flat());
     });
 
     test("errors name the field", async () => {

@@ -113,6 +113,18 @@ for (const [place, runtime] of [
       assert.equal(reasoning.join(""), "Which one?");
     });
 
+    test("a call that is cut before its arguments isn't executed", async () => {
+      let isExecuted = false;
+      const now = tool({ inputSchema: jsonSchema({ type: "object" }), execute: async () => (isExecuted = true) });
+      const cut = '<tool_call>\n{"name": "now", "argu';
+      const settings = { model: language, prompt, tools: { now }, providerOptions: writing(`${cut}ments": {}}`) };
+      const { text, toolCalls, finishReason } = await generateText({ ...settings, stopSequences: ["ments"] });
+      assert.deepEqual([text, toolCalls.length, toolCalls[0]?.invalid], ["", 1, true], finishReason);
+      assert.equal(isExecuted, false);
+      await generateText(settings);
+      assert.equal(isExecuted, true);
+    });
+
     test("a loop of two steps: the second reads the call and its result, and knows the first", async () => {
       const { steps, text } = await generateText({
         model: language,
@@ -297,7 +309,9 @@ test("errors have the names of the AI SDK", async () => {
     [own({ logitBias: { 99999999: 1 } }), "providerOptions.ropewalk.logitBias"],
     [own({ format: { schema: unique.jsonSchema } }), "providerOptions.ropewalk.format.schema.uniqueItems"],
     [own({ templateVariables: 3 }), "providerOptions.ropewalk.templateVariables"],
-    [{ output: Output.object({ schema: unique }) }, "responseFormat.schema.uniqueItems"],
+    [own({ templateVariables: { messages: [] } }), "providerOptions.ropewalk.templateVariables.messages"],
+    [{ tools: { "a b": tie() } }, "tools.a b"],
+    [{ output: Output.object({ schema: unique }) }, "output.schema.uniqueItems"],
     [{ ...own({ format: "json" }), output: Output.json() }, "providerOptions.ropewalk.format"],
     [{ ...own({ format: "json" }), tools: { tie: tie() }, toolChoice: "required" }, "providerOptions.ropewalk.format"],
     [{ tools: { tie: tie(), sort }, toolChoice: "required" }, "tools.sort.inputSchema.properties.list.uniqueItems"],
@@ -309,8 +323,20 @@ test("errors have the names of the AI SDK", async () => {
   for (const [settings, field] of [
     [own({ pooling: "none" }), "providerOptions.ropewalk.pooling"],
     [{ values: ["a", "a".repeat(20000)] }, "values[1]"],
+    [own({ dimensions: 0 }), "providerOptions.ropewalk.dimensions"],
   ])
     await assert.rejects(embedMany({ ...embedding, ...settings }), { code: "INVALID_ARGUMENT", field }, field);
+  const { embeddings } = await embedMany({ ...embedding, ...own({ dimensions: 4 }) });
+  assert.equal(embeddings[0].length, 4);
+  await assert.rejects(
+    embedMany({ ...embedding, values: ["a".repeat(20000)] }),
+    /pass providerOptions\.ropewalk\.truncate: true/,
+  );
+  const [cut] = (await embedMany({ ...embedding, values: ["a".repeat(20000)], ...own({ truncate: true }) })).embeddings;
+  assert.ok(cut.length > 0);
+  const untemplated = await rw.model(tiny("llama"));
+  await assert.rejects(generateText({ model: createRopewalk(untemplated)(), prompt }), /the option `chatTemplate`$/);
+  untemplated.dispose();
   for (const wrong of [undefined, {}, "model.gguf"])
     assert.throws(() => createRopewalk(wrong), { code: "INVALID_ARGUMENT", field: "model" });
   assert.throws(() => createRopewalk(model, { paralel: 2 }), /isn't an option of createRopewalk/);

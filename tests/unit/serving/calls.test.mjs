@@ -6,11 +6,11 @@ import { answerReader } from "../../../build/package/serving/calls/answer_reader
 import { answerFormat } from "../../../build/package/serving/calls/call_format.js";
 
 /** The parts of an answer, with neighbouring texts joined, read `size` characters at a time. */
-function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false } = {}) {
+function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false, isCut = false } = {}) {
   const reader = answerReader(answerFormat(template), tools, isReasoning);
   const parts = [];
   for (let at = 0; at < answer.length; at += size) parts.push(...reader.push(answer.slice(at, at + size)));
-  parts.push(...reader.end());
+  parts.push(...reader.end(isCut));
   const joined = [];
   for (const part of parts) {
     const [name] = Object.keys(part);
@@ -167,7 +167,7 @@ for (const [name, template, before, after] of streamed)
     assert.deepEqual(reader.push('{"city": "Ber'), [...begun, { arguments: '{"city":"Ber' }]);
     assert.deepEqual(reader.push("gen"), [{ arguments: "gen" }]);
     assert.ok(reader.isInCall);
-    const rest = [...reader.push(`"${after}`), ...reader.end()];
+    const rest = [...reader.push(`"${after}`), ...reader.end(false)];
     assert.equal(rest.map((part) => part.arguments ?? "").join(""), '","days":2}');
     assert.deepEqual(rest.at(-1), { isCallEnd: true });
   });
@@ -187,6 +187,52 @@ test("a call that is cut keeps what was written, and text after calls is content
   ]);
   assert.deepEqual(partsOf("<tool_call>", '<tool_call>{"name": "get'), [{ content: '<tool_call>{"name": "get' }]);
 });
+
+const uncalled = (name) => call(name, "");
+
+/** Name, template, an answer that is cut, its parts. */
+const cut = [
+  ["Hermes, in the marker's line", "<tool_call>", "So.<tool_call>\n", [{ content: "So." }]],
+  ["Hermes, in the name", "<tool_call>", '<tool_call>\n{\n\t"name": "get_wea', []],
+  ["Hermes, after the name", "<tool_call>", '<tool_call>\n{"name": "now", "argume', [uncalled("now")]],
+  ["Hermes, in the second call", "<tool_call>", `<tool_call>${json}</tool_call>\n<tool_call>{"name": "no`, [weather]],
+  ["Hermes, before the closing marker", "<tool_call>", `<tool_call>{"name": "now"}`, [call("now", {})]],
+  ["Hermes, a name in other arguments", "<tool_call>", '<tool_call>{"arguments": {"name": "Bob"', []],
+  ["Hermes, no call", "<tool_call>", "a < b and <tool", [{ content: "a < b and <tool" }]],
+  ["Llama 3", 'tool_calls "parameters" <|start_header_id|>', '{"name": "now", "param', [uncalled("now")]],
+  ["Llama 3, text", 'tool_calls "parameters" <|start_header_id|>', '{"answer": 4', [{ content: '{"answer": 4' }]],
+  ["Mistral, a list", "[TOOL_CALLS]", `[TOOL_CALLS] [${json}, {"name": "now",`, [weather, uncalled("now")]],
+  ["Mistral, newer", "[TOOL_CALLS][ARGS]", "[TOOL_CALLS]now[ARGS]", [uncalled("now")]],
+  ["Mistral, newer, in the name", "[TOOL_CALLS][ARGS]", "[TOOL_CALLS]get_wea", []],
+  ["DeepSeek V3.1", "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>now<｜tool▁sep｜>", [uncalled("now")]],
+  ["DeepSeek R1", "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```js", [uncalled("now")]],
+  ["DeepSeek R1, in the name", "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>no", []],
+  [
+    "LFM2, in the second call",
+    "<|tool_call_start|>",
+    '<|tool_call_start|>[get_weather(city="Bergen", days=2), say(text="so)',
+    [weather, uncalled("say")],
+  ],
+  [
+    "Qwen3-Coder",
+    "<tool_call><function=",
+    "<tool_call>\n<function=get_weather>\n<parameter=city>\nBergen\n</parameter>\n<parameter=days>",
+    [uncalled("get_weather")],
+  ],
+  [
+    "FunctionGemma",
+    "<start_function_call>",
+    "<start_function_call>call:get_weather{city:<escape>Ber",
+    [uncalled("get_weather")],
+  ],
+  ["gpt-oss", "<|channel|><|message|>", "<|channel|>commentary to=functions.now<|message|>", [uncalled("now")]],
+];
+
+for (const [name, template, answer, expected] of cut)
+  test(`cut: ${name}`, () => {
+    for (let size = 1; size <= answer.length; size++)
+      assert.deepEqual(partsOf(template, answer, { size, isCut: true }), expected, `pieces of ${size}`);
+  });
 
 test("a prompt that opens the reasoning: the answer begins inside it", () => {
   assert.deepEqual(partsOf("<think>", "so\n</think>\n\nYes.", { isReasoning: true }), [

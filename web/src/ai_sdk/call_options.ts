@@ -73,10 +73,11 @@ const NAMES = {
   ...ownNames(OWN_OPTIONS),
   ...Object.fromEntries(SETTINGS.map(([setting, option]) => [option, setting])),
   messages: "prompt",
+  variables: `${OWN}.templateVariables`,
 };
 
 /**
- * Reads the options of a call. `headers` mean nothing in the same process.
+ * Reads the options of a call. `headers` are ignored: there is no HTTP request.
  * @throws UNKNOWN_KEY, INVALID_ARGUMENT
  */
 export function readCall(
@@ -112,17 +113,19 @@ export function readCall(
     count: 1,
     options: { ...own, ...Object.fromEntries(settings) },
     fieldOf: fieldsOf(tools, format !== undefined),
+    otherCall: "",
   };
   return { request, warnings };
 }
 
 /** The names of a call for errors in options. A tool is named as apps do: by its key in `tools`. */
 function fieldsOf(tools: readonly Tool[], isOwnFormat: boolean): FieldNames {
-  const names = fieldNames(isOwnFormat ? NAMES : { ...NAMES, format: "responseFormat" });
+  const names = fieldNames(isOwnFormat ? NAMES : { ...NAMES, format: "output" });
   return (field) =>
     names(field).replace(
-      /^tools\[(\d+)\]\.parameters/,
-      (_, i: string) => `tools.${tools[Number(i)]!.function.name}.inputSchema`,
+      /^tools\[(\d+)\]\.(name|parameters)/,
+      (_, i: string, part: string) =>
+        `tools.${tools[Number(i)]!.function.name}${part === "parameters" ? ".inputSchema" : ""}`,
     );
 }
 

@@ -15,13 +15,13 @@ import { addContent, streamParts } from "./stream_parts.js";
 
 type Parts = AsyncGenerator<LanguageModelV4StreamPart, void, void>;
 
-/** Calls of one provider run one after the other, in one session that stays. */
+/** Calls of one provider run in sessions that stay, as many at the same time as its option `parallel` says (1). */
 export function languageModel(provided: ProvidedModel, modelId: string | undefined): LanguageModelV4 {
-  const answer = async (call: LanguageModelV4CallOptions): Promise<Parts> => {
-    const signal = optionalSignal(call.abortSignal);
+  const answer = async (call: LanguageModelV4CallOptions, signal: AbortSignal | undefined): Promise<Parts> => {
     const { model, prompts } = await provided.open();
+    const served = prompts.newCall(signal);
     const { request, warnings } = readCall(call, model.chatTemplate);
-    const events = answerEvents(prompts, await chatGeneration(model, request), signal);
+    const events = answerEvents(prompts, await chatGeneration(model, request), served);
     const response = { id: newId("answer-"), timestamp: new Date(), modelId: model.info.name };
     return streamParts(events, warnings, response, call.includeRawChunks ?? false);
   };
@@ -32,8 +32,16 @@ export function languageModel(provided: ProvidedModel, modelId: string | undefin
       return modelId ?? provided.name;
     },
     supportedUrls: {},
-    doGenerate: async (call) => joined(await answer(call)),
-    doStream: async (call) => ({ stream: readable(await answer(call), call.abortSignal) }),
+    doGenerate: async (call) => joined(await answer(call, optionalSignal(call.abortSignal))),
+    doStream: async (call) => {
+      const leaving = new Leaving(optionalSignal(call.abortSignal));
+      try {
+        return { stream: readable(await answer(call, leaving.signal), leaving) };
+      } catch (error) {
+        leaving.end();
+        throw error;
+      }
+    },
   };
 }
 
@@ -53,25 +61,56 @@ async function joined(parts: Parts): Promise<LanguageModelV4GenerateResult> {
   return { content, ...rest } as LanguageModelV4GenerateResult; // the stream has all of them
 }
 
-/** A stream that computes a part when it is read. Cancelling it ends the generation. An error is its last part, but an abort fails it. */
-function readable(parts: Parts, signal: AbortSignal | undefined): ReadableStream<LanguageModelV4StreamPart> {
+/** The signal of a stream: that of the call, or that its reader has left. */
+class Leaving {
+  readonly #controller = new AbortController();
+  readonly #given: AbortSignal | undefined;
+  readonly #abort = (): void => this.#controller.abort(this.#given!.reason);
+
+  constructor(given: AbortSignal | undefined) {
+    this.#given = given;
+    if (given?.aborted === true) this.#abort();
+    given?.addEventListener("abort", this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Aborts what still runs, and no longer listens to the signal of the call. */
+  end(): void {
+    this.#given?.removeEventListener("abort", this.#abort);
+    this.#controller.abort();
+  }
+}
+
+/**
+ * A stream that is at most one part ahead of its reader. Cancelling it aborts the call, also while its prompt is read. An error is its last
+ * part, but an abort fails it.
+ */
+function readable(parts: Parts, leaving: Leaving): ReadableStream<LanguageModelV4StreamPart> {
   return new ReadableStream<LanguageModelV4StreamPart>({
     async pull(controller) {
       try {
         const { done, value } = await parts.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
+        if (done !== true) {
+          controller.enqueue(value);
+          return;
+        }
+        controller.close();
       } catch (error) {
-        if (signal?.aborted === true) {
+        if (leaving.signal.aborted) {
           controller.error(error);
           return;
         }
         controller.enqueue({ type: "error", error });
         controller.close();
       }
+      leaving.end();
     },
     async cancel() {
-      await parts.return();
+      leaving.end();
+      await parts.return().catch(() => undefined); // it fails with the abort
     },
   });
 }

@@ -8,8 +8,8 @@ import { type LoadingModel, ProvidedModel } from "./provided_model.js";
 import { embeddingModel, rerankingModel } from "./vector_models.js";
 
 /**
- * A provider with one model, whatever id is asked for. Its language model's calls run one after the other, in one session
- * that stays: the next turn of a chat reads only what is new.
+ * A provider with one model, whatever id is asked for. Its language model's calls run in sessions that stay, one after the
+ * other unless the option `parallel` is larger: the next turn of a chat reads only what is new.
  */
 export interface RopewalkProvider extends ProviderV4, Disposable {
   /** Same as {@link RopewalkProvider.languageModel}. */
@@ -22,7 +22,7 @@ export interface RopewalkProvider extends ProviderV4, Disposable {
   rerankingModel(modelId?: string): RerankingModelV4;
   /** Fails with UNSUPPORTED_MODEL: Ropewalk makes no pictures. */
   imageModel(modelId?: string): never;
-  /** Frees the session. The model stays. */
+  /** Frees the sessions. The model stays. */
   dispose(): void;
 }
 

@@ -34,7 +34,7 @@ export async function* streamParts(
   yield { type: "finish", usage: usageOf(counts), finishReason: finishReason(ending) };
 }
 
-/** Gives parts of one kind that follow each other a beginning and an end. */
+/** Wraps consecutive parts of one kind in start and end parts. */
 class Blocks {
   #count = 0;
   #open: { readonly type: "text" | "reasoning"; readonly id: string } | undefined;
@@ -51,7 +51,8 @@ class Blocks {
       this.#call.input += part.arguments;
       yield { type: "tool-input-delta", id: this.#call.id, delta: part.arguments };
     } else {
-      const { id, toolName, input } = this.#call;
+      const { id, toolName } = this.#call;
+      const input = this.#call.input || "{"; // cut before its arguments: the SDK would read no input as {}, and call the function
       yield { type: "tool-input-end", id };
       yield { type: "tool-call", toolCallId: id, toolName, input };
     }

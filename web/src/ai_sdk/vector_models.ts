@@ -1,25 +1,33 @@
 // The AI SDK's models of embeddings and of scores of documents.
 import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, SharedV4Warning } from "@ai-sdk/provider";
+import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
 import { fieldNames, withFieldNames } from "../serving/field_names.js";
-import { ownNames } from "./own_names.js";
+import { OWN, ownNames } from "./own_names.js";
 import type { ProvidedModel } from "./provided_model.js";
 
 /** What a call can set in `providerOptions.ropewalk`: options of `embed()`. */
-export type RopewalkEmbeddingOptions = Pick<EmbedOptions, "pooling" | "normalize" | "prompt" | "truncate">;
+export type RopewalkEmbeddingOptions = Pick<
+  EmbedOptions,
+  "pooling" | "normalize" | "dimensions" | "prompt" | "truncate"
+>;
 
 /** What a call can set in `providerOptions.ropewalk`: options of `rank()`. */
 export type RopewalkRerankingOptions = Pick<RankOptions, "truncate">;
 
-const EMBED = optionNames<RopewalkEmbeddingOptions>("providerOptions.ropewalk", {
+const EMBED = optionNames<RopewalkEmbeddingOptions>(OWN, {
   pooling: true,
   normalize: true,
+  dimensions: true,
   prompt: true,
   truncate: true,
 });
-const RANK = optionNames<RopewalkRerankingOptions>("providerOptions.ropewalk", { truncate: true });
+const RANK = optionNames<RopewalkRerankingOptions>(OWN, { truncate: true });
+
+/** Where these calls have the option that messages advise. */
+const inCallWords = (message: string): string => message.replace("pass truncate: true", `pass ${OWN}.truncate: true`);
 
 const EMBED_NAMES = fieldNames({ ...ownNames(EMBED), texts: "values" });
 const RANK_NAMES = fieldNames(ownNames(RANK));
@@ -36,12 +44,19 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
     supportsParallelCalls: false,
     async doEmbed({ values, dimensions, abortSignal, providerOptions }) {
       const { model } = await provided.open();
+      const own: RopewalkEmbeddingOptions = ownOptions(providerOptions, EMBED);
+      if (dimensions !== undefined && own.dimensions !== undefined)
+        fail("INVALID_ARGUMENT", `${OWN}.dimensions`, "is the setting dimensions; leave one out");
       const options = {
-        ...ownOptions(providerOptions, EMBED),
+        ...own,
         ...(dimensions !== undefined && { dimensions }),
         ...(abortSignal && { signal: abortSignal }),
       };
-      const { vectors, tokens } = await withFieldNames(EMBED_NAMES, () => embedInputs(model, values, options));
+      const { vectors, tokens } = await withFieldNames(
+        EMBED_NAMES,
+        () => embedInputs(model, values, options),
+        inCallWords,
+      );
       return { embeddings: vectors.map((vector) => Array.from(vector)), usage: { tokens }, warnings: [] };
     },
   };
@@ -63,7 +78,7 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
       const texts =
         documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
       const options = { ...ownOptions(providerOptions, RANK), ...(abortSignal && { signal: abortSignal }) };
-      const ranked = await withFieldNames(RANK_NAMES, () => model.rank(query, texts, options));
+      const ranked = await withFieldNames(RANK_NAMES, () => model.rank(query, texts, options), inCallWords);
       const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
       return { ranking, warnings };
     },
@@ -71,5 +86,5 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
 }
 
 function ownOptions(given: SharedV4ProviderOptions | undefined, names: OptionNames): object {
-  return checkOptions<object>(given?.["ropewalk"], names, "providerOptions.ropewalk");
+  return checkOptions<object>(given?.["ropewalk"], names, OWN);
 }

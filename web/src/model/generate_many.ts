@@ -2,10 +2,11 @@
 import { wholeNumber } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { commonLength, listOf } from "../base/lists.js";
-import { type ModelPlan, readsAlikeInParts } from "./model_plan.js";
+import type { ModelPlan } from "./model_plan.js";
 import type { Piece } from "./session/generate.js";
 import type { GenerateOptions } from "./session/options.js";
 import type { Session } from "./session/session.js";
+import { LEAST_COPIED, readsAlikeInParts, seedOfText } from "./several_texts.js";
 
 /** A piece of one of several texts. */
 export interface IndexedPiece extends Piece {
@@ -22,9 +23,6 @@ export interface ManySettings {
   readonly plan: ModelPlan;
   readonly newSession: () => Session;
 }
-
-/** A beginning of fewer tokens is read again rather than copied from another text. */
-const LEAST_COPIED = 32;
 
 interface ActiveText {
   readonly index: number;
@@ -108,7 +106,7 @@ async function begin(
     if (options.whenFull === "extend") extendTo(session, prompt.length);
     const rest = prompt.subarray(session.length);
     if (rest.length > 0) await inPrompt(index, () => session.append(rest, signal && { signal }));
-    const own = seed === undefined ? options : { ...options, seed: (seed + index) % 2 ** 53 };
+    const own = seed === undefined ? options : { ...options, seed: seedOfText(seed, index) };
     return { index, session, pieces: session.generate(own) };
   } catch (error) {
     session.dispose();

@@ -360,16 +360,3 @@ function vocabularySize(files: ModelFiles, reader: ConfigReader): number {
     reader.refuse("INVALID_FILE", embedding.name, `must have 1 to ${MAX_VOCABULARY} rows (got ${rows})`);
   return rows;
 }
-
-/** RoPE types whose frequencies depend on the length of the text. */
-const BY_LENGTH = new Set<string | undefined>(["dynamic", "dynamic_yarn", "longrope", "custom"]);
-
-/**
- * Whether a text that is read in several parts has the same keys and values, to the last bit, as one that is read at once. States of
- * recurrent layers can't go back to where texts part, and keys that are rotated again are rounded again.
- * @internal
- */
-export function readsAlikeInParts({ layers }: ModelPlan): boolean {
-  const withoutState = new Set<LayerKind>(["full_attention", "sliding_attention", "mlp", "moe"]);
-  return layers.every(({ kind, rope }) => withoutState.has(kind) && !BY_LENGTH.has(rope?.rope_scaling?.rope_type));
-}

@@ -3,7 +3,7 @@ import { isDict } from "../base/dict.js";
 import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
-import { checkOptions, optionNames } from "../base/options.js";
+import { checkOptions, optionNames, suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { ChatRequest } from "../serving/chat_request.js";
 import type { ForcedCall, Tool } from "../serving/tool.js";
@@ -64,13 +64,14 @@ const CHAT_FIELDS = optionNames<ChatRequestFields>("chat.completions.create()", 
 });
 
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT */
-export function readChatRequest(given: ChatRequestFields): ChatRequest & GenerationRequest {
+export function readChatRequest(given: ChatRequestFields, chatTemplate = ""): ChatRequest & GenerationRequest {
   const body = checkOptions(withoutNulls(given), CHAT_FIELDS);
   const shared = readGeneration(body);
   if (body.store !== undefined && trueOrFalse(body.store, "store"))
     fail("INVALID_ARGUMENT", "store", "must be false: nothing is stored here");
-  const limit = body.max_completion_tokens ?? body.max_tokens;
-  const limitName = body.max_completion_tokens === undefined ? "max_tokens" : "max_completion_tokens";
+  const [limit] = (["max_completion_tokens", "max_tokens"] as const).flatMap((name) =>
+    body[name] === undefined ? [] : [wholeNumber(body[name], 1, 2 ** 30, name)],
+  );
   const hasLogprobs = trueOrFalse(body.logprobs ?? false, "logprobs");
   if (body.top_logprobs !== undefined && !hasLogprobs) fail("INVALID_ARGUMENT", "top_logprobs", "needs logprobs: true");
   const alternatives = hasLogprobs ? wholeNumber(body.top_logprobs ?? 0, 0, 20, "top_logprobs") : undefined;
@@ -84,22 +85,28 @@ export function readChatRequest(given: ChatRequestFields): ChatRequest & Generat
       "response_format",
       'can\'t be used with tools; set tool_choice to "none", or leave one out',
     );
+  const templateWords = chatTemplate.match(/\w+/g) ?? [];
   const { reasoning_effort: effort, chat_template_kwargs: variables } = body;
   if (variables !== undefined && !isDict(variables))
     fail("INVALID_ARGUMENT", "chat_template_kwargs", `must be an object (got ${show(variables)})`);
+  if (effort !== undefined && variables !== undefined && "reasoning_effort" in variables)
+    fail("INVALID_ARGUMENT", "chat_template_kwargs.reasoning_effort", "is the field reasoning_effort; leave one out");
   return {
     ...shared,
     options: {
       ...shared.options,
-      ...(limit !== undefined && { maxTokens: wholeNumber(limit, 1, 2 ** 30, limitName) }),
+      ...(limit !== undefined && { maxTokens: limit }),
       ...(alternatives !== undefined && { logprobs: alternatives }),
     },
-    messages: listOf(body.messages, "messages", "messages").map(readMessage),
+    messages: listOf(given.messages, "messages", "a list of messages").map((message, i) =>
+      readMessage(message, i, templateWords),
+    ),
     tools,
     forced,
     isParallel,
     format,
     variables: { ...(effort !== undefined && { reasoning_effort: effort }), ...variables },
+    otherCall: ", or use completions.create()",
   };
 }
 
@@ -113,12 +120,19 @@ function chosenTools(
   if (tools.length === 0) fail("INVALID_ARGUMENT", "tool_choice", "needs tools");
   if (choice === "required") return { tools, forced: { tools, isParallel } };
   const named = isDict(choice) && choice["type"] === "function" && isDict(choice["function"]) ? choice["function"] : {};
-  const chosen = tools.filter(({ function: { name } }) => name === named["name"]);
-  if (chosen.length === 0)
+  const name = named["name"];
+  if (typeof name !== "string")
     fail(
       "INVALID_ARGUMENT",
       "tool_choice",
-      `must be none, auto, required, or { type: "function", function: { name } } with the name of a tool (got ${show(choice)})`,
+      `must be none, auto, required, or { type: "function", function: { name } } (got ${show(choice)})`,
+    );
+  const chosen = tools.filter((tool) => tool.function.name === name);
+  if (chosen.length === 0)
+    fail(
+      "INVALID_ARGUMENT",
+      "tool_choice.function.name",
+      `must be the name of a tool: ${tools.map((tool) => tool.function.name).join(", ")} (got ${show(name)})`,
     );
   return { tools, forced: { tools: chosen, isParallel: false } };
 }
@@ -131,21 +145,45 @@ function readTool(tool: unknown, index: number): Tool {
       `tools[${index}]`,
       `must be { type: "function", function: { name, … } } (got ${show(tool)})`,
     );
-  const { parameters } = described;
-  if (parameters !== undefined && !isDict(parameters))
-    fail("INVALID_ARGUMENT", `tools[${index}].function.parameters`, `must be a JSON schema (got ${show(parameters)})`);
-  return tool as Tool;
+  return { type: "function", function: withoutNulls(described) as object as Tool["function"] }; // templates can't write undefined
 }
 
-/** A message as templates read it: text as one string, arguments of calls as objects. */
-function readMessage(given: unknown, index: number): ChatMessage {
+/** Keys of messages, also those that answers and OpenAI's client add. */
+const MESSAGE_KEYS = [
+  "role",
+  "content",
+  "name",
+  "tool_calls",
+  "tool_call_id",
+  "reasoning_content",
+  "refusal",
+  "annotations",
+  "parsed",
+];
+
+const MESSAGE_ROLES = ["system", "developer", "user", "assistant", "tool"];
+
+/**
+ * A message as templates read it: text as one string, arguments of calls as objects. Other roles and keys are accepted if the template has
+ * their names.
+ */
+function readMessage(message: unknown, index: number, templateWords: readonly string[]): ChatMessage {
   const field = `messages[${index}]`;
-  if (!isDict(given) || typeof given["role"] !== "string")
+  if (!isDict(message) || typeof message["role"] !== "string")
     fail("INVALID_ARGUMENT", field, "must be an object with a string `role`");
-  const { content, tool_calls: calls } = given;
+  const given = withoutNulls(message);
   for (const name of ["function_call", "audio"])
-    if (given[name] !== undefined && given[name] !== null) fail("UNKNOWN_KEY", `${field}.${name}`, "isn't supported");
-  const role = given["role"] === "developer" ? "system" : given["role"];
+    if (name in given) fail("UNKNOWN_KEY", `${field}.${name}`, "isn't supported");
+  const known = Object.fromEntries([...MESSAGE_KEYS, ...templateWords].map((name) => [name, true as const]));
+  for (const name of Object.keys(given))
+    if (known[name] !== true)
+      fail(
+        "UNKNOWN_KEY",
+        `${field}.${name.slice(0, 60)}`,
+        `isn't a key of messages; ${suggestion(name, MESSAGE_KEYS)}`,
+      );
+  const { content, tool_calls: calls } = message;
+  const role = roleOf(message["role"], field, templateWords);
   if (calls === undefined || calls === null) return { ...given, role, content: textOf(content, field) };
   return {
     ...given,
@@ -155,6 +193,13 @@ function readMessage(given: unknown, index: number): ChatMessage {
       readCall(call, `${field}.tool_calls[${i}]`),
     ),
   };
+}
+
+function roleOf(role: string, field: string, templateWords: readonly string[]): string {
+  const [word = ""] = /^\w*/.exec(role) ?? []; // some roles have a number, as those of documents
+  if (!MESSAGE_ROLES.includes(role) && !templateWords.includes(word))
+    fail("INVALID_ARGUMENT", `${field}.role`, `must be one of ${MESSAGE_ROLES.join(", ")} (got ${show(role)})`);
+  return role === "developer" ? "system" : role;
 }
 
 function textOf(content: unknown, field: string): string {

@@ -16,7 +16,7 @@ export interface ToolCall {
 export interface TokenLogprob {
   token: string;
   logprob: number;
-  /** UTF-8, or null for a part of a character. */
+  /** Its bytes, which may be a part of a character in UTF-8. */
   bytes: number[] | null;
 }
 
@@ -177,7 +177,8 @@ function addCall(calls: ToolCall[], { index, id = "", function: { name = "", arg
 async function choiceLogprobs(scored: ScoredToken, tokenizer: ServedTokenizer): Promise<ChoiceLogprobs> {
   const one = async (token: number, logprob: number): Promise<TokenLogprob> => {
     const text = await textOfToken(token, tokenizer);
-    return { token: text, logprob, bytes: text.includes("\uFFFD") ? null : Array.from(new TextEncoder().encode(text)) };
+    const bytes = text.includes("\uFFFD") ? await tokenizer.bytes(token) : new TextEncoder().encode(text);
+    return { token: text, logprob, bytes: Array.from(bytes) };
   };
   const others = scored.alternatives.map(({ token, logprob }) => one(token, logprob));
   const content = { ...(await one(scored.token, scored.logprob)), top_logprobs: await Promise.all(others) };

@@ -13,8 +13,9 @@ import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } fro
 import {
   type Completion,
   completionChunks,
-  completionGeneration,
+  completionEvents,
   type CompletionRequestFields,
+  readCompletionRequest,
   wholeCompletion,
 } from "./text_completions.js";
 import type { Usage } from "./usage.js";
@@ -69,21 +70,20 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
   const name = servedName(model, serving);
 
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
-    const signal = signalOf(options);
-    const request = readChatRequest(body);
-    const events = answerEvents(prompts, await chatGeneration(model, request), signal);
+    const call = prompts.newCall(signalOf(options));
+    const request = readChatRequest(body, model.chatTemplate);
+    const events = answerEvents(prompts, await chatGeneration(model, request), call);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
     return request.isStream ? streamed(chunks) : wholeChat(chunks, head);
   };
 
   const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
-    const signal = signalOf(options);
-    const generation = await completionGeneration(model, body);
-    const { isStream, includesUsage } = generation;
+    const call = prompts.newCall(signalOf(options));
+    const { isStream, includesUsage, generations } = await readCompletionRequest(model, body);
     const head = newHead("cmpl-", name);
     const chunks = completionChunks(
-      answerEvents(prompts, generation, signal),
+      completionEvents(prompts, generations, call),
       head,
       model.tokenizer,
       isStream && includesUsage,

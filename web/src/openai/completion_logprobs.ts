@@ -9,8 +9,35 @@ export interface CompletionLogprobs {
   token_logprobs: number[];
   /** The most probable tokens at each place. */
   top_logprobs: Record<string, number>[];
-  /** Where each token begins in the continuation, in UTF-16 units. */
+  /** Where each token begins in the continuation, in UTF-16 units. Tokens of a stop string begin where it would. */
   text_offset: number[];
+}
+
+/** The most tokens of a character, which has at most 4 bytes. */
+const MOST_PARTS = 4;
+
+/** Finds where the tokens of a continuation begin. The parts of a character begin where it does. */
+export class TokenPlaces {
+  readonly #tokenizer: ServedTokenizer;
+  #offset = 0;
+  /** Tokens of a character that isn't complete. */
+  #parts: number[] = [];
+
+  constructor(tokenizer: ServedTokenizer) {
+    this.#tokenizer = tokenizer;
+  }
+
+  /** Where the next token begins. */
+  async next(token: number): Promise<number> {
+    const offset = this.#offset;
+    this.#parts.push(token);
+    const text = await this.#tokenizer.decode(this.#parts, { skipSpecial: false, continues: true });
+    if (!text.endsWith("\uFFFD") || this.#parts.length >= MOST_PARTS) {
+      this.#offset += text.length;
+      this.#parts = [];
+    }
+    return offset;
+  }
 }
 
 /** Those of one token. */

@@ -3,6 +3,7 @@ import { codeIn, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
+import type { EmbedOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
 import { withFieldNames } from "../serving/field_names.js";
 import type { ServedModel } from "../serving/served_model.js";
@@ -17,6 +18,12 @@ export interface EmbeddingRequestFields {
   /** `base64`: the bytes of little-endian f32. Default: `float`. */
   encoding_format?: "float" | "base64" | null;
   dimensions?: number | null;
+  /** Not OpenAI's: as in `embed()`, the name of one of the model's prompts. */
+  prompt?: string | null;
+  /** Not OpenAI's: as in `embed()`. */
+  pooling?: EmbedOptions["pooling"] | null;
+  /** Not OpenAI's: as in `embed()`, whether texts that are too long are cut. */
+  truncate?: boolean | null;
   /** Names who asks. Changes nothing here. */
   user?: string | null;
 }
@@ -26,6 +33,9 @@ const FIELDS = optionNames<EmbeddingRequestFields>("embeddings.create()", {
   model: true,
   encoding_format: true,
   dimensions: true,
+  prompt: true,
+  pooling: true,
+  truncate: true,
   user: true,
 });
 
@@ -44,16 +54,21 @@ export async function createEmbeddings(
   given: EmbeddingRequestFields,
   signal: AbortSignal | undefined,
 ): Promise<EmbeddingList> {
-  const { input, encoding_format: encoding = "float", dimensions } = checkOptions(withoutNulls(given), FIELDS);
+  const body = checkOptions(withoutNulls(given), FIELDS);
+  const { input, encoding_format: encoding = "float", dimensions, prompt, pooling, truncate } = body;
   const isBase64 = codeIn(["float", "base64"], encoding, "encoding_format") === 1;
   const size = model.info.embedding.dimensions;
-  const kept = dimensions === undefined ? {} : { dimensions: wholeNumber(dimensions, 1, size, "dimensions") };
+  const options: EmbedOptions = {
+    ...(dimensions !== undefined && { dimensions: wholeNumber(dimensions, 1, size, "dimensions") }),
+    ...(prompt != null && { prompt }),
+    ...(pooling != null && { pooling }),
+    ...(truncate != null && { truncate }),
+    ...(signal && { signal }),
+  };
   const inputs = listOfInputs(input);
   const isOne = !Array.isArray(input) || typeof input[0] === "number";
   const fieldOf = (field: string): string => field.replace(isOne ? /^texts\[0\]/ : /^texts/, "input");
-  const { vectors, tokens } = await withFieldNames(fieldOf, () =>
-    embedInputs(model, inputs, { ...kept, ...(signal && { signal }) }),
-  );
+  const { vectors, tokens } = await withFieldNames(fieldOf, () => embedInputs(model, inputs, options));
   return {
     object: "list",
     data: vectors.map((vector, index) => ({

@@ -3,6 +3,7 @@ import { isDict } from "../base/dict.js";
 import { finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
+import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import { type FieldNames, fieldNames } from "../serving/field_names.js";
@@ -12,7 +13,8 @@ export interface GenerationFields {
   /** Any name: a client has one model. Returned as the model's own name. */
   model?: string | null;
   stream?: boolean | null;
-  stream_options?: { include_usage?: boolean; include_obfuscation?: boolean } | null;
+  /** `include_obfuscation` can only be false: chunks aren't padded. */
+  stream_options?: { include_usage?: boolean | null; include_obfuscation?: false | null } | null;
   /** Number of answers, 1 to 128. The prompt is read once. */
   n?: number | null;
   seed?: number | null;
@@ -51,6 +53,11 @@ export const GENERATION_FIELDS = {
   user: true,
 } as const;
 
+const STREAM_OPTIONS = optionNames<NonNullable<GenerationFields["stream_options"]>>("stream_options", {
+  include_usage: true,
+  include_obfuscation: true,
+});
+
 /** These fields, checked. */
 export interface GenerationRequest {
   readonly isStream: boolean;
@@ -60,11 +67,14 @@ export interface GenerationRequest {
   readonly fieldOf: FieldNames;
 }
 
-/** Leaves out fields that are null. */
-export function withoutNulls<Fields extends object>(body: Fields): Fields {
-  if (!isDict(body)) return body;
+/**
+ * Leaves out fields that are null.
+ * @param field - of the object, for the error
+ */
+export function withoutNulls<Fields extends object>(given: Fields, field = "body"): Fields {
+  if (!isDict(given)) fail("INVALID_ARGUMENT", field, `must be an object (got ${show(given)})`);
   return Object.fromEntries(
-    Object.entries(body).filter(([, value]) => value !== null && value !== undefined),
+    Object.entries(given).filter(([, value]) => value !== null && value !== undefined),
   ) as Fields;
 }
 
@@ -84,6 +94,7 @@ const NAMES = fieldNames({
   ...Object.fromEntries(NUMBERS.map(([field, option]) => [option, field])),
   logitBias: "logit_bias",
   toolChoice: "tool_choice",
+  variables: "chat_template_kwargs",
 });
 
 /** The names of fields for errors in options. */
@@ -92,7 +103,7 @@ const fieldOf: FieldNames = (field) =>
     field
       .replace(/^format\.schema/, "response_format.json_schema.schema")
       .replace(/^format\b/, "response_format")
-      .replace(/^(tools\[\d+\])\.parameters/, "$1.function.parameters"),
+      .replace(/^(tools\[\d+\])\.(?=name|parameters)/, "$1.function."),
   );
 
 /** @throws INVALID_ARGUMENT */
@@ -102,16 +113,20 @@ export function readGeneration(body: GenerationFields): GenerationRequest {
     fail("INVALID_ARGUMENT", "model", `must be a string (got ${show(body.model)})`);
   const isStream = trueOrFalse(stream ?? false, "stream");
   if (streaming !== undefined && !isStream) fail("INVALID_ARGUMENT", "stream_options", "needs stream: true");
-  for (const name of Object.keys(streaming ?? {}))
-    if (name !== "include_usage")
-      fail("UNKNOWN_KEY", `stream_options.${name.slice(0, 60)}`, "isn't supported; use include_usage");
+  const { include_usage: includesUsage, include_obfuscation: isPadded } = checkOptions(
+    withoutNulls(streaming ?? {}, "stream_options"),
+    STREAM_OPTIONS,
+    "stream_options",
+  );
+  if (isPadded !== undefined && trueOrFalse(isPadded, "stream_options.include_obfuscation"))
+    fail("INVALID_ARGUMENT", "stream_options.include_obfuscation", "must be false: chunks aren't padded here");
   const numbers = NUMBERS.flatMap(([field, option, least, most]) =>
     body[field] === undefined ? [] : [[option, between(body[field], least, most, field)] as const],
   );
   const stops = listOf(typeof stop === "string" ? [stop] : (stop ?? []), "stop", "a string or strings");
   return {
     isStream,
-    includesUsage: trueOrFalse(streaming?.include_usage ?? false, "stream_options.include_usage"),
+    includesUsage: trueOrFalse(includesUsage ?? false, "stream_options.include_usage"),
     count: wholeNumber(n ?? 1, 1, 128, "n"),
     fieldOf,
     options: {
@@ -137,6 +152,7 @@ function readBiases(given: unknown): Map<number, number> {
   return new Map(
     Object.entries(given).map(([token, bias]) => {
       const field = `logit_bias.${token.slice(0, 60)}`;
+      if (!/^\d+$/.test(token)) fail("INVALID_ARGUMENT", field, `must be named by a token id (got ${show(token)})`);
       return [wholeNumber(Number(token), 0, 2 ** 31 - 1, field), between(bias, -100, 100, field)];
     }),
   );

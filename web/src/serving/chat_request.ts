@@ -8,7 +8,7 @@ import type { ForcedCall, Tool } from "./tool.js";
 /** A request for answers in a chat. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
-  /** Empty if none are given, or if none may be called. */
+  /** Empty without tools or with tool choice "none". */
   readonly tools: readonly Tool[];
   readonly forced: ForcedCall | undefined;
   /** False: an answer ends with its first call. */
@@ -19,6 +19,8 @@ export interface ChatRequest {
   /** Number of answers. */
   readonly count: number;
   readonly options: GenerateOptions;
-  /** The names of its fields. Tools are `tools[0].parameters` here. */
+  /** The names of its fields. Tools are `tools[0].name` and `tools[0].parameters` here. */
   readonly fieldOf: FieldNames;
+  /** What else can be called if the model has no chat template, for messages: `, or use …`. */
+  readonly otherCall: string;
 }

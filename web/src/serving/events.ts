@@ -4,7 +4,8 @@ import type { GenerateOptions } from "../model/session/options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
 import { type FieldNames, renamed } from "./field_names.js";
-import type { PromptSessions, ReadPrompt } from "./prompt_sessions.js";
+import { seedOfText } from "../model/several_texts.js";
+import type { PromptSessions, ReadPrompt, ServedCall } from "./prompt_sessions.js";
 import type { ServedSession } from "./served_model.js";
 
 /** A generated token with its probability. */
@@ -43,7 +44,7 @@ export const NO_TOKENS: TokenCounts = { prompt: 0, cached: 0, generated: 0, reas
 /** What to generate. */
 export interface Generation {
   readonly prompt: Int32Array;
-  /** What the answer has already said at the end of the prompt. */
+  /** Start of the answer that is part of the prompt. */
   readonly begun: string;
   readonly count: number;
   readonly options: GenerateOptions;
@@ -61,9 +62,9 @@ const MOST_TOGETHER = 8;
 export function answerEvents(
   prompts: PromptSessions,
   generation: Generation,
-  signal: AbortSignal | undefined,
+  call: ServedCall,
 ): AsyncGenerator<AnswerEvent, void, void> {
-  return prompts.inTurn(generation.prompt, signal, (read) => allAnswers(read, generation, signal));
+  return prompts.inTurn(generation.prompt, call, (read) => allAnswers(read, generation, call.signal));
 }
 
 async function* allAnswers(
@@ -72,7 +73,9 @@ async function* allAnswers(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AnswerEvent, void, void> {
   const { prompt, count, options } = generation;
-  const { session, cached } = await read();
+  const { session, cached } = await read().catch((error: unknown) => {
+    throw renamed(error, generation.fieldOf);
+  });
   let [generated, reasoning] = [0, 0];
   for (let first = 0; first < count; first += MOST_TOGETHER) {
     const last = Math.min(first + MOST_TOGETHER, count) - 1;
@@ -82,7 +85,7 @@ async function* allAnswers(
       for (let index = first; index <= last; index++) {
         const answering = index === count - 1 ? session : await session.fork();
         if (answering !== session) forks.push(answering);
-        const seed = options.seed === undefined ? {} : { seed: options.seed + index };
+        const seed = options.seed === undefined ? {} : { seed: seedOfText(options.seed, index) };
         // markers of calls are special tokens in many vocabularies
         const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
         answers.push(oneAnswer(pieces, generation, index));
@@ -148,10 +151,10 @@ async function* oneAnswer(
       break;
     }
   }
-  const parts = calls.wanted(reader.end());
+  const isFull = finish === "length" || finish === "full";
+  const parts = calls.wanted(reader.end(isFull || finish === "stop"));
   if (parts.length > 0) yield { index, parts, scored: undefined };
-  const isCut = finish === "length" || finish === "full";
-  yield { index, ending: isCut ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
+  yield { index, ending: isFull ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
   return { generated, reasoning };
 }
 
@@ -165,7 +168,7 @@ class CallCounter {
     this.#isParallel = isParallel;
   }
 
-  /** Whether no more calls are wanted. */
+  /** Whether to stop after this call. */
   get isEnough(): boolean {
     return !this.#isParallel && this.#ended > 0;
   }

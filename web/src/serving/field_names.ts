@@ -14,19 +14,30 @@ export function fieldNames(names: Readonly<Record<string, string>>): FieldNames 
   };
 }
 
+/** The message of an error in the words of a request. */
+export type MessageWords = (message: string) => string;
+
+const SAME: MessageWords = (message) => message;
+
 /** Runs what reads options under their names here. Its errors have the names of the request. */
-export async function withFieldNames<Result>(names: FieldNames, run: () => Promise<Result>): Promise<Result> {
+export async function withFieldNames<Result>(
+  names: FieldNames,
+  run: () => Promise<Result>,
+  words = SAME,
+): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    throw renamed(error, names);
+    throw renamed(error, names, words);
   }
 }
 
 /** An error with the field's name in the request. Errors of other kinds stay. */
-export function renamed(error: unknown, names: FieldNames): unknown {
+export function renamed(error: unknown, names: FieldNames, words = SAME): unknown {
   if (!(error instanceof RopewalkError) || error.field === "") return error;
   const field = names(error.field);
-  if (field === error.field) return error;
-  return new RopewalkError(error.code, field, error.message.slice(error.field.length + 2), { cause: error });
+  const problem = error.message.slice(error.field.length + 2);
+  const message = words(problem);
+  if (field === error.field && message === problem) return error;
+  return new RopewalkError(error.code, field, message, { cause: error });
 }

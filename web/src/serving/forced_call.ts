@@ -3,7 +3,7 @@ import { fail } from "../base/errors.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { AnswerFormat } from "./calls/call_format.js";
 import type { FieldNames } from "./field_names.js";
-import type { ForcedCall, Tool } from "./tool.js";
+import { argumentsSchema, type ForcedCall, type Tool } from "./tool.js";
 
 /**
  * How a model is made to call a function: the text that begins its answer, and the format of what follows. Errors in the
@@ -23,11 +23,11 @@ export function forcedCall(
     );
   const { argumentsKey: key, isList } = calls;
   const call = {
-    anyOf: tools.map(({ function: { name, parameters = { type: "object" } } }, i) => ({
+    anyOf: tools.map((tool, i) => ({
       type: "object",
       properties: {
-        name: { const: name },
-        [key]: { $id: `https://tool${i}.invalid/`, ...parameters }, // its references start at it
+        name: { const: tool.function.name },
+        [key]: { $id: `https://tool${i}.invalid/`, ...argumentsSchema(tool) }, // its references start at it
       },
       required: ["name", key],
       additionalProperties: false,
@@ -36,6 +36,8 @@ export function forcedCall(
   const list = { type: "array", items: call, minItems: 1, ...(!isParallel && { maxItems: 1 }) };
   const fieldOf = (field: string): string => {
     const places = tools.map((_, i) => `format.schema${isList ? ".items" : ""}.anyOf[${i}].properties.${key}`);
+    if (field === "format.schema")
+      return tools.length === 1 ? `tools[${allTools.indexOf(tools[0]!)}].parameters` : "tools";
     const i = places.findIndex((place) => field === place || field.startsWith(`${place}.`));
     return i < 0 ? field : `tools[${allTools.indexOf(tools[i]!)}].parameters${field.slice(places[i]!.length)}`;
   };

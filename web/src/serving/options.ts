@@ -12,7 +12,7 @@ export interface ServingOptions {
    * take far less than four times as long as one, and the memory for their keys adds up. Further calls wait. Default: 1.
    */
   parallel?: number;
-  /** What answers call the model. Default: its name on the Hub, or that of its file. */
+  /** Model name in responses. Default: its name on the Hub, or that of its file. */
   name?: string;
 }
 
@@ -34,7 +34,7 @@ export function readServing(options: ServingOptions | undefined, call: string): 
   return { parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"), name };
 }
 
-/** What answers call a model. @internal */
+/** Model name in responses. @internal */
 export function servedName({ info }: Pick<ServedModel, "info">, { name }: Pick<Serving, "name">): string {
   return name ?? info.hub?.repository ?? info.name;
 }

@@ -2,22 +2,24 @@
 import { fail, RopewalkError } from "../base/errors.js";
 import { commonLength } from "../base/lists.js";
 import { CallQueue } from "../model/session/call_queue.js";
+import { LEAST_COPIED, readsAlikeInParts } from "../model/several_texts.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
 
-/** A beginning of fewer tokens is read again rather than copied from another session. */
-const LEAST_COPIED = 32;
+const NO_TOKENS: readonly number[] = [];
 
 /** A session and the calls that run in it, one after the other. */
 class Slot {
   readonly queue = new CallQueue(() => undefined);
   session: ServedSession | undefined;
+  /** The last prompt that was read. A session in a Worker can't say its tokens while a call runs. */
+  prompt: ArrayLike<number> = NO_TOKENS;
   /** Calls that run or wait. */
   calls = 0;
   /** When its last call began, as a count of calls. */
   lastUsed = 0;
 }
 
-/** How many tokens of a prompt a slot has at its beginning. */
+/** Length of the prefix that a slot shares with a prompt. */
 interface Candidate {
   readonly slot: Slot;
   readonly shared: number;
@@ -27,6 +29,13 @@ interface Candidate {
 
 /** What a call reads its prompt with. */
 export type ReadPrompt = () => Promise<{ session: ServedSession; cached: number }>;
+
+/** A call and what ends it. */
+export interface ServedCall {
+  readonly signal: AbortSignal | undefined;
+  /** Calls of `dispose()` before it. The next one ends it. */
+  readonly disposals: number;
+}
 
 export class PromptSessions {
   readonly #model: ServedModel;
@@ -40,27 +49,39 @@ export class PromptSessions {
     this.#slots = Array.from({ length: parallel }, () => new Slot());
   }
 
+  /** A call that begins now. Its prompt may still have to be made. */
+  newCall(signal: AbortSignal | undefined): ServedCall {
+    return { signal, disposals: this.#disposals };
+  }
+
   /**
-   * Passes on the events of a call when it's its turn; the last one has `finish`. A call whose events nobody asks for doesn't keep others
-   * waiting: after a second they end it. Rejects with the signal's reason.
+   * Passes on the events of a call when it's its turn; the last one has `finish`. A call whose events aren't read for a second is ended if
+   * others wait. Rejects with the signal's reason.
+   * @throws DISPOSED: `dispose()` was called after the call had begun
    */
   async *inTurn<Event extends { finish?: unknown }>(
     prompt: Int32Array,
-    signal: AbortSignal | undefined,
+    call: ServedCall,
     begin: (read: ReadPrompt) => AsyncGenerator<Event, void, void>,
   ): AsyncGenerator<Event, void, void> {
+    this.#checkCall(call);
     const slot = chosen(await this.#candidates(prompt));
     slot.calls += 1;
     slot.lastUsed = ++this.#calls;
-    const disposals = this.#disposals;
     try {
-      yield* slot.queue.generate(signal, () => begin(() => this.#read(slot, prompt, signal)));
+      yield* slot.queue.generate(call.signal, () => begin(() => this.#read(slot, prompt, call)));
     } catch (cause) {
-      const isDisposed = cause instanceof RopewalkError && cause.code === "DISPOSED" && cause.field === "session";
-      if (!isDisposed || this.#disposals === disposals) throw cause;
-      fail("DISPOSED", "dispose", "was called during this call, and frees its session; await the calls first", {
-        cause,
-      });
+      if (isDisposed(cause)) this.#checkCall(call, cause);
+      if (isAbandoned(cause))
+        fail(
+          "INVALID_ARGUMENT",
+          "stream",
+          "was ended: nothing was read from it for a second, and another call waited",
+          {
+            cause,
+          },
+        );
+      throw cause;
     } finally {
       slot.calls -= 1;
     }
@@ -71,30 +92,47 @@ export class PromptSessions {
     for (const slot of this.#slots) disposeSession(slot);
   }
 
+  #checkCall({ disposals }: ServedCall, cause?: unknown): void {
+    if (disposals === this.#disposals) return;
+    fail("DISPOSED", "dispose", "was called during this call, and frees its session; await the calls first", { cause });
+  }
+
+  /** A session, or undefined if it was disposed of meanwhile. If the call has ended, the session is disposed of. */
+  async #ofCall(call: ServedCall, made: Promise<ServedSession | undefined>): Promise<ServedSession | undefined> {
+    const session = await made;
+    if (call.disposals !== this.#disposals) disposeOf(session);
+    this.#checkCall(call);
+    return session;
+  }
+
   async #candidates(prompt: Int32Array): Promise<Candidate[]> {
     return Promise.all(
       this.#slots.map(async (slot) => {
-        const tokens = (await slot.session?.tokens) ?? [];
+        const tokens = slot.calls === 0 ? await tokensOf(slot) : slot.prompt;
         return { slot, shared: commonLength(tokens, prompt), length: tokens.length };
       }),
     );
   }
 
   /** Reads a prompt. Only the tokens after the beginning that it shares with a session are read. */
-  async #read(slot: Slot, prompt: Int32Array, signal: AbortSignal | undefined): ReturnType<ReadPrompt> {
+  async #read(slot: Slot, prompt: Int32Array, call: ServedCall): ReturnType<ReadPrompt> {
     try {
-      return await this.#readOnce(slot, prompt, signal);
+      return await this.#readOnce(slot, prompt, call);
     } catch (error) {
       const idle = this.#slots.filter((other) => other !== slot && other.calls === 0 && other.session !== undefined);
       if (!(error instanceof RopewalkError) || error.code !== "OUT_OF_MEMORY" || idle.length === 0) throw error;
       for (const other of idle) disposeSession(other); // their chats are read again
-      return this.#readOnce(slot, prompt, signal);
+      return this.#readOnce(slot, prompt, call);
     }
   }
 
-  async #readOnce(slot: Slot, prompt: Int32Array, signal: AbortSignal | undefined): ReturnType<ReadPrompt> {
-    await this.#copyBeginning(slot, prompt, signal);
-    const session = (slot.session ??= await this.#model.session());
+  async #readOnce(slot: Slot, prompt: Int32Array, call: ServedCall): ReturnType<ReadPrompt> {
+    this.#checkCall(call);
+    await this.#copyBeginning(slot, prompt, call);
+    const { signal } = call;
+    slot.session ??= await this.#ofCall(call, (async () => this.#model.session())());
+    const session = slot.session!;
+    slot.prompt = prompt;
     const cached = commonLength(await session.tokens, prompt);
     await session.rewind(cached);
     await session.append(prompt.subarray(cached), signal && { signal });
@@ -102,19 +140,23 @@ export class PromptSessions {
   }
 
   /** Replaces a session by a copy of one that has more of the prompt, such as the same system message. */
-  async #copyBeginning(slot: Slot, prompt: Int32Array, signal: AbortSignal | undefined): Promise<void> {
+  async #copyBeginning(slot: Slot, prompt: Int32Array, call: ServedCall): Promise<void> {
     const candidates = await this.#candidates(prompt);
-    const own = candidates.find((candidate) => candidate.slot === slot)!;
-    const [best = own] = candidates.filter((other) => other.slot.calls === 0).sort((a, b) => b.shared - a.shared);
-    const { session, queue } = best.slot;
-    if (session === undefined || best.shared < own.shared + LEAST_COPIED) return;
-    const copy = await queue.run("fork", "read", signal, async () => session.fork());
+    this.#checkCall(call);
+    const shared = commonLength(await tokensOf(slot), prompt); // its own call runs, and has not read yet
+    const [best] = candidates.filter((other) => other.slot.calls === 0).sort((a, b) => b.shared - a.shared);
+    const { session, queue } = best?.slot ?? slot;
+    if (best === undefined || session === undefined || best.shared < shared + LEAST_COPIED) return;
+    if (!readsAlikeInParts(this.#model.info)) return; // a copy that goes back isn't exact
+    const fork = queue.run("fork", "read", call.signal, async () => session.fork());
+    const copy = await this.#ofCall(call, fork.catch(undefinedIfDisposed));
+    if (copy === undefined) return;
     disposeSession(slot);
     slot.session = copy;
   }
 }
 
-/** The slot that loses least: one that is free, and has the prompt's chat, or none, or the one that was used the longest ago. */
+/** Picks a free slot: the one with this chat, else the least recently used. */
 function chosen(candidates: readonly Candidate[]): Slot {
   const fewest = Math.min(...candidates.map(({ slot }) => slot.calls));
   const free = candidates.filter(({ slot }) => slot.calls === fewest);
@@ -124,8 +166,33 @@ function chosen(candidates: readonly Candidate[]): Slot {
   return best!.slot;
 }
 
+/** None if the session is disposed of meanwhile, because its memory was needed. */
+async function tokensOf({ session }: Slot): Promise<ArrayLike<number>> {
+  if (session === undefined) return NO_TOKENS;
+  const tokens = (async () => session.tokens)();
+  return (await tokens.catch(undefinedIfDisposed)) ?? NO_TOKENS;
+}
+
+function undefinedIfDisposed(error: unknown): undefined {
+  if (!isDisposed(error)) throw error;
+}
+
+function isDisposed(error: unknown): boolean {
+  return error instanceof RopewalkError && error.code === "DISPOSED";
+}
+
+/** Whether a call was ended for another one. The queue says so in the words of sessions. */
+function isAbandoned(error: unknown): boolean {
+  return error instanceof RopewalkError && error.field === "generate" && error.message.includes("was ended by");
+}
+
 function disposeSession(slot: Slot): void {
-  const ignore = (): void => undefined; // the Worker has ended
-  Promise.resolve(slot.session?.dispose()).catch(ignore);
+  disposeOf(slot.session);
   slot.session = undefined;
+  slot.prompt = NO_TOKENS;
+}
+
+function disposeOf(session: ServedSession | undefined): void {
+  const ignore = (): void => undefined; // the Worker has ended
+  Promise.resolve(session?.dispose()).catch(ignore);
 }

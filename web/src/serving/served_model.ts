@@ -13,6 +13,7 @@ type Awaitable<T> = T | Promise<T>;
 /** A tokenizer, here or in a Worker. */
 export interface ServedTokenizer extends ChatEncoder<Awaitable<Int32Array>> {
   decode(tokens: Iterable<number>, options?: DecodeOptions): Awaitable<string>;
+  bytes(id: number): Awaitable<Uint8Array>;
 }
 
 /** A session, here or in a Worker. */

@@ -56,7 +56,7 @@ interface Generation {
 const INVOCABLE = {
   adapter: [],
   model: ["renderChat", "promptTokens", "perplexity", "embed", "rank"],
-  tokenizer: ["encode", "encodePair", "decode", "token", "idOf", "isSpecial"],
+  tokenizer: ["encode", "encodePair", "decode", "token", "bytes", "idOf", "isSpecial"],
   session: [
     "append",
     "tokens",

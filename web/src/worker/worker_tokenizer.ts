@@ -68,6 +68,14 @@ export class WorkerTokenizer implements TokenizerProperties {
     return this.#invoke("token", id);
   }
 
+  /**
+   * Returns the UTF-8 bytes that a token adds to a text, as `Tokenizer.bytes`.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (the model has no tokenizer).
+   */
+  bytes(id: number): Promise<Uint8Array> {
+    return this.#invoke("bytes", id);
+  }
+
   /** Returns the id of a token as written in the vocabulary; undefined if there is none. */
   idOf(token: string): Promise<number | undefined> {
     return this.#invoke("idOf", token);

@@ -8,6 +8,7 @@ import type { Model } from "../../index.node.js";
 import { type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { errorBody, errorResponse } from "../../openai/errors.js";
 import { RequestQueue } from "./queue.js";
+import { inServerWords } from "./server_words.js";
 
 /** Settings of the server. */
 export interface AppSettings {
@@ -23,7 +24,7 @@ export interface AppSettings {
   maxQueue: number;
   /** Whether only this machine reaches the server. */
   isLocal: boolean;
-  /** What answers call the model. */
+  /** Model name in responses. */
   name: string | undefined;
 }
 
@@ -46,10 +47,10 @@ export function createApp(model: Model, settings: AppSettings): App {
   const running = new Set<Promise<void>>();
   let requests = 0;
 
-  const app = new Hono();
+  const app = new Hono({ strict: false }); // a path may end with a slash
   app.onError((error, c) => {
     const { status, body } = errorResponse(error);
-    return c.json(body, status as 400);
+    return c.json(inServerWords(body), status as 400);
   });
   app.notFound((c) =>
     c.json(errorBody(`${c.req.method} ${c.req.path} isn't a path of this server`, "invalid_request_error"), 404),
@@ -82,13 +83,18 @@ export function createApp(model: Model, settings: AppSettings): App {
     // pages of other sites can send any other type without being asked for their origin
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? ""))
       return c.json(errorBody("the content type must be application/json", "invalid_request_error"), 415);
+    const coding = c.req.header("content-encoding") ?? "identity";
+    if (!/^identity$/i.test(coding))
+      return c.json(errorBody(`the body must not be encoded (got ${coding})`, "invalid_request_error"), 415);
     let body: unknown;
     try {
       body = await c.req.json();
     } catch (error) {
       return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
     }
-    const entered = queue.enter();
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
+    const entered = queue.enter(signal);
     if (entered === undefined) {
       c.header("Retry-After", "5");
       return c.json(
@@ -97,8 +103,6 @@ export function createApp(model: Model, settings: AppSettings): App {
       );
     }
     requests += 1;
-    const leaving = new AbortController();
-    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
     const leave = await entered;
     let finished!: () => void;
     const done = new Promise<void>((resolve) => (finished = resolve));
@@ -126,6 +130,7 @@ export function createApp(model: Model, settings: AppSettings): App {
   app.post("/v1/completions", (c) => answer(c, client.completions.create as Create));
   app.post("/v1/embeddings", (c) => answer(c, client.embeddings.create as Create));
   addReadPaths(app, client);
+  refuseOtherMethods(app);
 
   return {
     fetch: (request) => app.fetch(request),
@@ -147,6 +152,17 @@ function addReadPaths(app: Hono, client: OpenAIClient): void {
       ? c.json(errorBody("no such model", "invalid_request_error", "model", "model_not_found"), 404)
       : c.json(found);
   });
+}
+
+/** Paths that exist with another method. */
+function refuseOtherMethods(app: Hono): void {
+  const methods = new Map<string, string>();
+  for (const { path, method } of app.routes) if (method !== "ALL") methods.set(path, method);
+  for (const [path, method] of methods)
+    app.all(path, (c) => {
+      c.header("Allow", method);
+      return c.json(errorBody(`${c.req.path} only takes ${method}`, "invalid_request_error"), 405);
+    });
 }
 
 type Chunks = AsyncGenerator<object, void, void>;
@@ -181,7 +197,8 @@ function eventStream(
         }
         controller.enqueue(event("[DONE]"));
       } catch (error) {
-        if (!leaving.signal.aborted) controller.enqueue(event(JSON.stringify(errorResponse(error).body)));
+        if (!leaving.signal.aborted)
+          controller.enqueue(event(JSON.stringify(inServerWords(errorResponse(error).body))));
       }
       endOnce();
       controller.close();

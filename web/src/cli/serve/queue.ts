@@ -16,14 +16,29 @@ export class RequestQueue {
     this.#most = most;
   }
 
-  /** Waits until a request may run, in the order of the calls. Returns what ends it; undefined if too many wait. */
-  enter(): Promise<() => void> | undefined {
+  /**
+   * Waits until a request may run, in the order of the calls. Returns what ends it; undefined if too many wait. Rejects
+   * with the signal's reason, and then its place is free.
+   */
+  enter(signal: AbortSignal): Promise<() => void> | undefined {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     if (this.#running < this.#parallel) {
       this.#running += 1;
       return Promise.resolve(() => this.#end());
     }
     if (this.#waiting.length >= this.#most) return undefined;
-    return new Promise((resolve) => this.#waiting.push(() => resolve(() => this.#end())));
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(start), 1);
+        reject(signal.reason as Error);
+      };
+      const start = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve(() => this.#end());
+      };
+      this.#waiting.push(start);
+      signal.addEventListener("abort", leave, { once: true });
+    });
   }
 
   #end(): void {

@@ -5,7 +5,14 @@ import { fail } from "../../base/errors.js";
 import { isFolder } from "../../files/node_files.js";
 import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
+import {
+  chatTemplateOption,
+  type ChatTemplateFlags,
+  modelOptions,
+  modelSummary,
+  warnAboutLength,
+  withModel,
+} from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -43,10 +50,10 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .command("serve")
     .summary("serve a model with OpenAI's paths")
     .description("Serve a model on this machine, for programs that speak OpenAI's protocol.")
-    .argument("<model>", "GGUF file, folder with safetensors and config.json, or URL of either")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .option("--host <address>", "address to listen on; 0.0.0.0 for all", "127.0.0.1")
     .option("--port <n>", "port to listen on; 0: any free one", parseInteger(0, 65535), 8080)
-    .option("--name <text>", "what answers call the model (default: the name of the folder or file, or on the Hub)")
+    .option("--name <text>", "model name in responses (default: the name of the folder or file, or on the Hub)")
     .option("--token <text>", "bearer token that requests must have (default: $ROPEWALK_TOKEN, or none)")
     .option(
       "--cors <origin>",
@@ -80,6 +87,11 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
+    warnAboutLength(terminal, { rope: model.rope, contextLength: model.info.contextLength }, model);
+    if (model.info.generates && model.chatTemplate === undefined)
+      terminal.note(
+        "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
+      );
     terminal.note(modelSummary(model));
     terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

@@ -47,8 +47,8 @@ export class StopStrings {
   }
 }
 
-/** Length of the longest proper prefix of `stop` that `text` ends with. */
-function overlap(text: string, stop: string): number {
+/** Length of the longest proper prefix of `stop` that `text` ends with. @internal */
+export function overlap(text: string, stop: string): number {
   for (let length = Math.min(text.length, stop.length - 1); length > 0; length--) {
     if (text.endsWith(stop.slice(0, length))) return length;
   }

@@ -1,6 +1,6 @@
 // What an answer consists of.
 
-/** A part of an answer. A call is its name, its arguments in any number of pieces, and its end. */
+/** A part of an answer. A call is its name, its arguments in any number of pieces, and its end. A call that is cut may have no arguments. */
 export type AnswerPart =
   | { readonly content: string }
   | { readonly reasoning: string }
@@ -14,17 +14,13 @@ export type AnswerPart =
 export interface AnswerReader {
   /** Adds text, and returns the parts that it completes. Text that may be the beginning of a marker waits. */
   push(text: string): AnswerPart[];
-  /** The parts at the end. */
-  end(): AnswerPart[];
+  /**
+   * The parts at the end.
+   * @param isCut - whether the model would have written more: then a call that isn't whole is no text
+   */
+  end(isCut: boolean): AnswerPart[];
   /** Whether the text read last is part of a call. */
   readonly isInCall: boolean;
   /** Whether the text read last is part of the reasoning. */
   readonly isReasoning: boolean;
-}
-
-/** Length of the longest proper prefix of `marker` that `text` ends with. */
-export function overlap(text: string, marker: string): number {
-  for (let length = Math.min(text.length, marker.length - 1); length > 0; length--)
-    if (text.endsWith(marker.slice(0, length))) return length;
-  return 0;
 }

@@ -1,5 +1,6 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
-import { type AnswerPart, type AnswerReader, overlap } from "./answer_part.js";
+import { overlap } from "../../model/session/stop_strings.js";
+import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import type { AnswerFormat, CallFormat } from "./call_format.js";
 import { CallStream } from "./call_stream.js";
 import { HarmonyReader } from "./harmony_reader.js";
@@ -44,12 +45,12 @@ class MarkedReader implements AnswerReader {
     return parts;
   }
 
-  end(): AnswerPart[] {
+  end(isCut: boolean): AnswerPart[] {
     const parts = this.push("");
     const rest = this.#pending;
     this.#pending = "";
     if (this.#call === undefined) this.#addText(rest, parts);
-    else parts.push(...this.#call.push(rest), ...this.#call.end(""));
+    else parts.push(...this.#call.push(rest), ...this.#call.end("", isCut));
     return parts;
   }
 

@@ -2,6 +2,7 @@
 import type { AnswerPart } from "./answer_part.js";
 import type { CallFormat, CallStyle } from "./call_format.js";
 import { type CalledFunction, readCalls } from "./call_text.js";
+import { cutCalls } from "./cut_call.js";
 import { JsonObjectStream } from "./json_object.js";
 
 /** What comes before the arguments, in the styles where they are a JSON object. Other calls are read when they are whole. */
@@ -38,16 +39,20 @@ export class CallStream {
   }
 
   /**
-   * The parts at the end. Text that isn't a call is content.
+   * The parts at the end. Text that isn't a call is content, but not if it is the beginning of one that is cut.
    * @param closing - the marker after, if there is one
    */
-  end(closing: string): AnswerPart[] {
+  end(closing: string, isCut = false): AnswerPart[] {
     const rest = this.#pending;
     this.#pending = "";
     if (this.#state === "arguments") return [{ isCallEnd: true }]; // cut: the arguments are incomplete
     if (this.#state === "tail") return [];
     const text = this.#hasCalls ? rest.replace(TAIL, "") : rest;
     if (text.trim() === "") return [];
+    // JSON without a marker may also be text
+    const isBegun =
+      this.#opening !== "" || this.#hasCalls || /^\s*\{\s*"name"|^\s*\{\s*"type"\s*:\s*"function"/.test(text);
+    if (isCut && isBegun) return cutCalls(text, this.#format).flatMap(partsOfCall);
     const calls = readCalls(this.#hasCalls ? text.replace(/\]\s*$/, "") : text, this.#format);
     return calls?.flatMap(partsOfCall) ?? [{ content: this.#hasCalls ? text : this.#opening + text + closing }];
   }
@@ -85,7 +90,7 @@ export class CallStream {
 
 /** A call that is read as a whole. */
 function partsOfCall({ name, arguments: given }: CalledFunction): AnswerPart[] {
-  return [{ call: name }, { arguments: given }, { isCallEnd: true }];
+  return [{ call: name }, ...(given === "" ? [] : [{ arguments: given }]), { isCallEnd: true }];
 }
 
 function parsedText(quoted: string): string | undefined {

@@ -1,5 +1,6 @@
 // Splits the answers of gpt-oss, which consist of channels.
-import { type AnswerPart, type AnswerReader, overlap } from "./answer_part.js";
+import { overlap } from "../../model/session/stop_strings.js";
+import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import { JsonObjectStream } from "./json_object.js";
 
 const HARMONY_MARKERS = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"] as const;
@@ -38,11 +39,11 @@ export class HarmonyReader implements AnswerReader {
     }
   }
 
-  end(): AnswerPart[] {
+  end(isCut: boolean): AnswerPart[] {
     const parts: AnswerPart[] = [];
     this.#add(this.#pending, parts);
     this.#pending = "";
-    this.#endMessage(parts);
+    this.#endMessage(parts, isCut);
     return parts;
   }
 
@@ -68,9 +69,9 @@ export class HarmonyReader implements AnswerReader {
     parts.push({ arguments: written });
   }
 
-  #endMessage(parts: AnswerPart[]): void {
+  #endMessage(parts: AnswerPart[], isCut = false): void {
     if (this.#call !== undefined) {
-      if (this.#call.isEmpty) parts.push({ arguments: "{}" });
+      if (this.#call.isEmpty && !isCut) parts.push({ arguments: "{}" });
       parts.push({ isCallEnd: true });
     }
     [this.#isBody, this.#header, this.#call] = [false, "", undefined];
