@@ -6,7 +6,7 @@ import { save as saveCache } from "../../cache/image.js";
 import { shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import { Owned } from "../../memory/owned.js";
-import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
+import { type AdaptersInUse, checkAdaptersAlive, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
 import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
@@ -39,7 +39,7 @@ export class SessionText implements BatchedText {
   /** Length at the last checkpoint, or before it if there is none. */
   #checkpointLength = 0;
   readonly changes: LayerChanges;
-  /** Of a trace that runs. */
+  /** Recorder of the running trace. */
   recorder: Recorder | undefined;
 
   constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, settings: TextSettings) {
@@ -48,7 +48,10 @@ export class SessionText implements BatchedText {
     this.#checkpoints = settings;
     this.contextLength = contextLength;
     this.#held = core.newMemory(cacheSettings, { checkpoints: settings.count, adapters: settings.adapters });
-    this.changes = new LayerChanges(core, () => this.checkAlive());
+    this.changes = new LayerChanges(core, () => {
+      this.checkAlive();
+      checkAdaptersAlive(this.adapters);
+    });
     this.#ropes = new TextRopes(this.#cache);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
@@ -73,7 +76,7 @@ export class SessionText implements BatchedText {
     this.#changed(); // the model has read other tokens since the last one of the text
   }
 
-  /** What looks between the layers; nothing if nobody asked. */
+  /** Active watchers of layers. */
   get #watchers(): LayerWatcher[] {
     return [...(this.changes.isEmpty ? [] : [this.changes]), ...(this.recorder === undefined ? [] : [this.recorder])];
   }
