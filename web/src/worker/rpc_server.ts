@@ -8,11 +8,16 @@ import type { Piece } from "../model/session/generate.js";
 import type { Adapter } from "../model/adapters/adapter.js";
 import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { DraftModel } from "../model/session/draft.js";
-import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import { receiveDraft } from "./draft_handle.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
-import type { ForkOptions, OpenSessionOptions, SessionOptions } from "../model/session/options.js";
+import type {
+  ForkOptions,
+  GenerateManyOptions,
+  ModelGenerateOptions,
+  OpenSessionOptions,
+  SessionOptions,
+} from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
@@ -184,7 +189,7 @@ export class RpcServer implements ServerMethods {
     return reply(value, kind === "session" ? object : undefined);
   }
 
-  generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void {
+  generate(call: Call, id: number, options: CloneableOptions<ModelGenerateOptions>, prompt?: Prompt): void {
     const controller = new AbortController();
     const all = { ...this.#received(options), signal: controller.signal };
     const session = prompt === undefined ? this.#get("session", id) : undefined;
