@@ -47,6 +47,9 @@ interface Kinds {
 type Kind = keyof Kinds;
 type Entry = { [One in Kind]: { kind: One; object: Kinds[One] } }[Kind];
 
+/** Ids say which kind their object is, also when it is disposed. */
+const KINDS = ["adapter", "model", "session", "tokenizer"] as const satisfies readonly Kind[];
+
 /**
  * A running generation. `session` is undefined if the generation has a temporary session, which the caller doesn't
  * know.
@@ -94,7 +97,7 @@ export class RpcServer implements ServerMethods {
   readonly #calls = new Map<number, AbortController>();
   readonly #generations = new Map<number, Generation>();
   #runtime: Ropewalk | undefined;
-  #lastId = 0;
+  #last = 0;
 
   constructor(load: Load, callback: ClientMethods["callback"]) {
     this.#load = load;
@@ -213,7 +216,7 @@ export class RpcServer implements ServerMethods {
 
   /** Options with the objects that the message named by their numbers. */
   #received<Options extends { draft?: DraftModel; adapters?: AdapterOptions }>(options: Options): Options {
-    const { adapters, ...others } = receiveDraft(options, (id) => this.#get("model", id));
+    const { adapters, ...others } = receiveDraft(options, (id) => this.#find("model", id));
     return { ...others, ...(adapters !== undefined && { adapters: this.#adapters(adapters) }) } as Options;
   }
 
@@ -251,8 +254,9 @@ export class RpcServer implements ServerMethods {
   }
 
   #add(entry: Entry): number {
-    this.#objects.set(++this.#lastId, entry);
-    return this.#lastId;
+    const id = ++this.#last * KINDS.length + KINDS.indexOf(entry.kind);
+    this.#objects.set(id, entry);
+    return id;
   }
 
   #addTokenizer(tokenizer: Tokenizer): TokenizerHandle {
@@ -267,14 +271,17 @@ export class RpcServer implements ServerMethods {
 
   #entry(id: number): Entry {
     const entry = this.#objects.get(id);
-    if (entry === undefined) fail("DISPOSED", "", "the object has been disposed");
+    if (entry === undefined) failDisposed(KINDS[id % KINDS.length]!);
     return entry;
   }
 
   #get<One extends Kind>(kind: One, id: number): Kinds[One] {
+    return this.#find(kind, id) ?? failDisposed(kind);
+  }
+
+  #find<One extends Kind>(kind: One, id: number): Kinds[One] | undefined {
     const entry = this.#objects.get(id);
-    if (entry?.kind !== kind) fail("DISPOSED", kind, "has been disposed");
-    return entry.object as Kinds[One];
+    return entry?.kind === kind ? (entry.object as Kinds[One]) : undefined;
   }
 
   /** Runs a call with a local signal and local callbacks that stand for the client's. */
@@ -301,6 +308,10 @@ export function serveClient(endpoint: Endpoint, load: Load): void {
   registerErrorTransfer();
   const client = wrap<ClientMethods>(endpoint);
   expose(new RpcServer(load, (call, name, value) => void client.callback(call, name, value)), endpoint);
+}
+
+function failDisposed(kind: Kind): never {
+  fail("DISPOSED", kind, "has been disposed");
 }
 
 function stateOf({ length, contextLength, bytes, rope }: Session): SessionState {

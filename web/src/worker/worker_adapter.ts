@@ -69,7 +69,7 @@ export function adaptersToSend(
         `adapters[${i}]`,
         `must be what loadAdapter() of a model in the same Worker returned (got ${show(adapter)})`,
       );
-    uses.push(adapter as object);
+    uses.push(adapter);
     return { adapterInWorker: id, ...rest };
   });
   return { adapters: sent as unknown as AdapterOptions, uses };
