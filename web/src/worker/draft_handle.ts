@@ -33,8 +33,11 @@ export function sendDraft<Options extends { draft?: DraftModel }>(
 /** In the Worker: options with the model itself. @internal */
 export function receiveDraft<Options extends { draft?: DraftModel }>(
   options: Options,
-  modelOf: (id: number) => DraftModel,
+  modelOf: (id: number) => DraftModel | undefined,
 ): Options {
   const handle = options.draft as DraftHandle | undefined;
-  return handle === undefined ? options : { ...options, draft: modelOf(handle.modelInWorker) };
+  if (handle === undefined) return options;
+  const draft = modelOf(handle.modelInWorker);
+  if (draft === undefined) return fail("DISPOSED", "draft", "is disposed; load the model again with rw.model()");
+  return { ...options, draft };
 }
