@@ -32,7 +32,7 @@ import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
 import { type AdapterHandle, CALLBACKS, type ModelHandle } from "./protocol.js";
-import { sourceToSend } from "./source_to_send.js";
+import { nameToSend, sourceToSend } from "./source_to_send.js";
 import { sendAdapters, WorkerAdapter } from "./worker_adapter.js";
 import { WorkerSession } from "./worker_session.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
@@ -98,7 +98,7 @@ export class WorkerModel implements AsyncDisposable {
    */
   async openSession(name: string | URL, options?: OpenSessionOptions): Promise<WorkerSession> {
     const { uses = [], ...given } = sendAdapters({ ...checkOptions(options, OPEN_SESSION_OPTIONS) }, this.#client);
-    const address = name instanceof URL ? name.href : name;
+    const address = nameToSend(name);
     const handle = await this.#client.send((server) => server.openSession(this.#id, address, given));
     return new WorkerSession(this.#client, this, handle, uses);
   }

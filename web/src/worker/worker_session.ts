@@ -31,6 +31,7 @@ import type { TokenProbability } from "../model/session/sampler.js";
 import { sendDraft } from "./draft_handle.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 import type { RpcClient } from "./rpc_client.js";
+import { nameToSend } from "./source_to_send.js";
 import { adaptersToSend } from "./worker_adapter.js";
 
 /**
@@ -295,7 +296,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Session.keep`.
    */
   async keep(name: string | URL): Promise<void> {
-    await this.#read("keep", name instanceof URL ? name.href : name);
+    await this.#read("keep", nameToSend(name));
   }
 
   /**
