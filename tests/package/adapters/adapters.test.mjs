@@ -153,7 +153,7 @@ test("the adapters of a session change only while it's empty", () =>
     assert.throws(() => session.useAdapters([]), {
       code: "INVALID_ARGUMENT",
       field: "adapters",
-      message: /can't change after 48 tokens.*rewind\(0\)/,
+      message: /can't change: the session has 48 tokens.*rewind\(0\)/,
     });
     const adapted = session.logits();
     session.rewind(0);
