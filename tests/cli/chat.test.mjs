@@ -122,8 +122,8 @@ test("a broken template is an error before the first message", () =>
     const template = join(folder, "broken.jinja");
     await writeFile(template, "{% if messages %}a");
     const { status, stderr } = await ropewalk(["chat", path, "--chat-template", template], lines());
-    assert.equal(status, 1);
-    assert.match(stderr, /^error: .*template/m);
+    assert.equal(status, 2);
+    assert.match(stderr, /^error: --chat-template: the template cannot be parsed/m);
   }));
 
 test("a full context: the oldest messages are removed, the RoPE is extended, or the chat stops", () =>

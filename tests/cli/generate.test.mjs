@@ -380,6 +380,16 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     const retuned = await generate("the dog runs over there", "--theta", "500");
     assert.equal(retuned.rope.rope_theta, theta.rope_theta);
 
+    // a text that was extended beyond the context length, which a later call has again
+    const long = ["--context", "16", "--when-full", "extend", "--ignore-end", "-n", "40"];
+    const extended = await generate("the dog runs", ...long);
+    assert.equal(extended.context.length, 64);
+    const short = await generate("the dog runs", "--context", "16", "-n", "4");
+    assert.deepEqual([short.prompt.tokens, short.tokens], [0, extended.tokens.slice(0, 4)]);
+    const second = await generate("the dog runs", ...long);
+    assert.deepEqual([second.prompt.tokens, second.context.length], [0, 64]);
+    await generate("the dog runs", ...long);
+
     await writeFile(file, "not a session");
     const { status, stderr } = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file]);
     assert.equal(status, 1);

@@ -153,7 +153,7 @@ test("the adapters of a session change only while it's empty", () =>
     assert.throws(() => session.useAdapters([]), {
       code: "INVALID_ARGUMENT",
       field: "adapters",
-      message: /can't change after 48 tokens.*rewind\(0\)/,
+      message: /can't change: the session has 48 tokens.*rewind\(0\)/,
     });
     const adapted = session.logits();
     session.rewind(0);
@@ -268,4 +268,30 @@ test("options: scales and repeated adapters", () =>
     assert.throws(() => session([{ adapter, scales: 2 }]), { code: "UNKNOWN_KEY", field: "adapters[0].scales" });
     assert.throws(() => session([adapter, adapter]), { code: "INVALID_ARGUMENT", field: "adapters[1]" });
     await assert.rejects(model.loadAdapter("adapter/", { chached: "none" }), { code: "UNKNOWN_KEY" });
+  }));
+
+test("a hook that disposes of an adapter of its session ends the call, and one of another doesn't change it", () =>
+  withModel("llama", async (model) => {
+    const load = () => model.loadAdapter(ggufFile("llama_attention"));
+    const [own, other] = [await load(), await load()];
+    const prompt = [5, 6, 7];
+    const session = model.session({ adapters: [own] });
+    await session.append(prompt);
+    const logits = session.logits();
+    session.rewind(0);
+    session.onLayer((layer) => {
+      if (layer === 1) other.dispose();
+    });
+    await session.append(prompt);
+    assert.deepEqual(session.logits(), logits);
+    session.onLayer((layer) => {
+      if (layer === 1) own.dispose();
+    });
+    await assert.rejects(session.append([8]), { code: "DISPOSED", field: "adapter" });
+    assert.deepEqual(session.tokens, prompt);
+    session.dispose();
+    const plain = model.session();
+    await plain.append(prompt);
+    assert.notDeepEqual(plain.logits(), logits);
+    plain.dispose();
   }));

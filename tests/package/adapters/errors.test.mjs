@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { adapterFiles, lowRank } from "../helpers/adapter_writer.mjs";
+import { measureCycles } from "../helpers/memory.mjs";
 import { rw } from "../helpers/runtime.mjs";
 import { tinyModel } from "../helpers/models.mjs";
 
@@ -14,10 +15,8 @@ const good = lowRank(QUERY, 32, 32);
 const [A, B] = Object.keys(good);
 const refuses = (what, tensors, config, error) =>
   test(what, async () => {
-    const memory = rw.memoryBytes;
     await assert.rejects(model.loadAdapter(adapterFiles(tensors, config)), error);
     assert.equal(model.info.memory.adapters, 0);
-    assert.equal(rw.memoryBytes, memory);
   });
 
 test("the adapter that the others are made from", async () => {
@@ -123,11 +122,42 @@ refuses(
   { code: "UNSUPPORTED_MODEL", field: "adapter_config.json: peft_type" },
 );
 for (const [what, pattern, code] of [
-  ["a pattern that takes long", "(a+)+b", "UNSUPPORTED_MODEL"],
-  ["a pattern with too many repetitions", ".*.*.*.*", "UNSUPPORTED_MODEL"],
+  ["a pattern that takes exponential time", "(?:a+)+z", "UNSUPPORTED_MODEL"],
+  ["a pattern that takes polynomial time", ".*a.*a.*z", "UNSUPPORTED_MODEL"],
+  ["a long pattern", "a?".repeat(101), "UNSUPPORTED_MODEL"],
+  ["a pattern with syntax of Python alone", "(?P<name>q)_proj", "INVALID_FILE"],
   ["a pattern that is none", "[", "INVALID_FILE"],
 ])
-  refuses(what, good, { rank_pattern: { [pattern]: 2 } }, { code, field: "adapter_config.json: rank_pattern" });
+  for (const key of ["rank_pattern", "alpha_pattern"])
+    refuses(
+      `${what}: ${key}`,
+      { ...lowRank("a.".repeat(1000) + "b", 4, 4), ...lowRank("a".repeat(2000), 4, 4), ...good },
+      { [key]: { [pattern]: 2 } },
+      { code, field: `adapter_config.json: ${key}` },
+    );
+test("many patterns of many modules", async () => {
+  const names = Array.from({ length: 5000 }, (_, i) => `layers.${i}.q_proj`);
+  const tensors = Object.assign({}, ...names.map((name) => lowRank(name, 1, 1)));
+  const rank_pattern = Object.fromEntries(names.map((name) => [name.replaceAll(".", "\\."), 3]));
+  const start = performance.now();
+  await assert.rejects(model.loadAdapter(adapterFiles(tensors, { rank_pattern })), { code: "INVALID_FILE" });
+  const wrong = Object.fromEntries(names.map((name) => [`x${name}`, 3]));
+  await assert.rejects(model.loadAdapter(adapterFiles(tensors, { rank_pattern: wrong })), {
+    code: "UNSUPPORTED_MODEL",
+  });
+  assert.ok(performance.now() - start < 30_000);
+});
+for (const [what, pattern] of [
+  ["a name", "q_proj"],
+  ["a name with dots", "layers.0.self_attn.q_proj"],
+  ["a name from its start", "^model\\.layers\\.0\\.self_attn\\.q_proj$"],
+  ["repetitions", ".*.*.*.*"],
+  ["groups and sets", "(?:layers|blocks)\\.[0-9]+\\.(self_attn|cross\\-attn)\\.q_proj"],
+])
+  test(`a pattern that matches: ${what}`, async () => {
+    const files = adapterFiles(good, { r: 5, rank_pattern: { k_proj: 5, "^layers": 6, roj: 7, [pattern]: 2 } });
+    (await model.loadAdapter(files)).dispose();
+  });
 for (const [key, value] of [
   ["r", "2"],
   ["lora_alpha", {}],
@@ -152,4 +182,29 @@ test("a disposed model", async () => {
   const disposed = await rw.model(tinyModel("llama/"));
   disposed.dispose();
   await assert.rejects(disposed.loadAdapter(adapterFiles(good)), { code: "DISPOSED" });
+});
+
+test("adapters that are refused, aborted or disposed leave no byte behind", async () => {
+  const source = `
+  import { adapterFiles, lowRank } from "./helpers/adapter_writer.mjs";
+  const model = await rw.model(${JSON.stringify(tinyModel("llama/"))});
+  const good = lowRank(${JSON.stringify(QUERY)}, 32, 32);
+  const [A, B] = Object.keys(good);
+  const infinite = { ...good, [B]: { shape: [32, 2], values: good[B].values.with(3, Infinity) } };
+  const mine = () => { throw new Error("mine"); };
+  const refused = (loading) => loading.then(() => { throw new Error("not refused"); }, () => undefined);
+  async function cycle() {
+    const adapter = await model.loadAdapter(adapterFiles(good));
+    const session = model.session({ adapters: [{ adapter, scale: 2 }] });
+    await session.append([5, 6]);
+    adapter.dispose();
+    session.dispose();
+    await refused(model.loadAdapter(adapterFiles(infinite)));
+    await refused(model.loadAdapter(adapterFiles(lowRank("model.layers.9.q_proj", 32, 32))));
+    await refused(model.loadAdapter(adapterFiles(good), { onProgress: mine }));
+    await refused(model.loadAdapter(adapterFiles(good), { signal: AbortSignal.abort() }));
+  }`;
+  const [none, many] = [await measureCycles(source, 0), await measureCycles(source, 300)];
+  assert.equal(many.after, many.before, "memory doesn't grow");
+  assert.deepEqual(many, none);
 });

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { load } from "ropewalk/worker";
 import { expectedOf, folderOf } from "../helpers/adapters.mjs";
 import { largestDifference, tinyModel } from "../helpers/models.mjs";
+import { inNewProcess } from "../helpers/processes.mjs";
 
 let rw, model;
 before(async () => {
@@ -77,4 +78,50 @@ test("what isn't an adapter of the same Worker, and files that fail", async () =
   const adapter = await model.loadAdapter(`${folderOf("llama_all")}/`);
   await assert.rejects(model.session({ adapters: [{ adapter, scale: NaN }] }), { field: "adapters[0].scale" });
   await adapter.dispose();
+});
+
+// Adapters and draft models that only the Worker's objects hold: garbage collection disposes of those that nobody can use any more.
+test("an adapter or a draft isn't collected while a session, a fork or a generation uses it", async () => {
+  const program = `
+  import { load } from "ropewalk/worker";
+  import { setTimeout as sleep } from "node:timers/promises";
+  const rw = await load();
+  const open = () => rw.model(${JSON.stringify(tinyModel("llama/"))});
+  const model = await open();
+  const adapter = () => model.loadAdapter(${JSON.stringify(`${folderOf(expectedOf("llama_stack").adapters[0].adapter)}/`)});
+  const collect = async () => { for (let i = 0; i < 5; i++) { gc(); await sleep(10); } };
+  const options = { maxTokens: 6, temperature: 0, ignoreEnd: true };
+  const outcomes = {};
+  const attempt = async (name, act) => {
+    try { await act(); outcomes[name] = "done"; } catch (error) { outcomes[name] = error.code + " " + error.field; }
+  };
+  const slowly = (pieces) => async () => { for await (const _ of pieces) await collect(); };
+
+  const opened = await (async () => model.session({ adapters: [await adapter()] }))();
+  const set = await (async () => {
+    const session = await model.session();
+    await session.useAdapters([{ adapter: await adapter(), scale: 2 }]);
+    return session;
+  })();
+  const fork = await (async () => {
+    const session = await model.session({ adapters: [await adapter()] });
+    const copy = await session.fork();
+    await session.dispose();
+    return copy;
+  })();
+  await collect();
+  for (const [name, session] of Object.entries({ opened, set, fork })) await attempt(name, () => session.append([5, 6, 7]));
+  await attempt("generate", slowly(model.generate([5, 6], { ...options, adapters: [await adapter()] })));
+  await attempt("generateMany", slowly(model.generateMany([[5, 6], [7]], { ...options, adapters: [await adapter()] })));
+  await attempt("draft", slowly(opened.generate({ ...options, draft: await open() })));
+  await attempt("embed", async () => {
+    const call = model.embed(Array.from({ length: 50 }, () => "a".repeat(90)), { adapters: [await adapter()] });
+    await collect();
+    await call;
+  });
+  console.log(JSON.stringify(outcomes));
+  await rw.dispose();`;
+  const done = ["opened", "set", "fork", "generate", "generateMany", "draft", "embed"].map((name) => [name, "done"]);
+  const outcomes = JSON.parse(await inNewProcess(program, ["--expose-gc"]));
+  assert.deepEqual(outcomes, Object.fromEntries(done));
 });

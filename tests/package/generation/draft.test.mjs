@@ -139,6 +139,49 @@ test("refused: other vocabularies, encoders, recurrent layers, and what isn't a 
   recurrent.dispose();
 });
 
+test("draftTokens without a draft is refused", () =>
+  rejects(pieces(model, { maxTokens: 4, draftTokens: 3 }), "INVALID_ARGUMENT", "draftTokens"));
+
+test("a draft that is disposed, before a generation or in it", async () => {
+  const draft = await sharp();
+  const session = model.session();
+  await session.append(PROMPT);
+  const step = session.generate({ temperature: 0, ignoreEnd: true, draft, draftTokens: 2 });
+  await step.next();
+  draft.dispose();
+  const rest = async () => {
+    for await (const _ of step);
+  };
+  await rejects(rest(), "DISPOSED", "draft");
+  await rejects(pieces(model, { maxTokens: 4, draft }), "DISPOSED", "draft");
+  await rejects(pieces(draft, { maxTokens: 4 }), "DISPOSED", "model");
+  session.dispose();
+});
+
+test("an abort while the draft reads the text", async () => {
+  const one = await rw.model(tinyModel("granite"), { contextLength: 1024 });
+  const controller = new AbortController();
+  let rows = 0;
+  const draft = {
+    info: one.info,
+    tokenizer: one.tokenizer,
+    session: () => {
+      const own = one.session();
+      own.onLayer((layer, residual) => {
+        if (layer === 0) rows += residual.length / one.info.hiddenSize;
+        controller.abort(new Error("enough"));
+      });
+      return own;
+    },
+  };
+  const session = one.session();
+  await session.append(Array.from({ length: 600 }, (_, i) => 3 + (i % 50)));
+  const generating = session.generate({ draft, signal: controller.signal }).next();
+  await assert.rejects(generating, /enough/);
+  assert.equal(rows, 128);
+  one.dispose();
+});
+
 test("in a Worker, with a model of the same Worker", async () => {
   const remote = await loadWorker({ build });
   const there = await remote.model(tinyModel("llama"));
@@ -156,5 +199,16 @@ test("in a Worker, with a model of the same Worker", async () => {
   assert.deepEqual(await texts({ draft: there }), await texts({}));
   await rejects(texts({ draft: model }), "INVALID_ARGUMENT", "draft");
   await rejects(texts({ draft: 5 }), "INVALID_ARGUMENT", "draft");
+  const other = await remote.model(tinyModel("llama"));
+  await other.dispose();
+  await rejects(texts({ draft: other }), "DISPOSED", "draft");
+  await assert.rejects(pieces(model, { maxTokens: 4, draft: there }), {
+    code: "INVALID_ARGUMENT",
+    field: "draft",
+    message: /of the same thread/,
+  });
+  await rejects(other.promptTokens("a"), "DISPOSED", "model");
+  await rejects(other.perplexity("a"), "DISPOSED", "model");
+  await rejects(other.session(), "DISPOSED", "model");
   await remote.dispose();
 });

@@ -137,7 +137,7 @@ test("whenFull: extend makes room for a long prompt too", async () => {
   const options = { contextLength: 8, maxTokens: 3, whenFull: "extend", temperature: 0, ignoreEnd: true };
   assert.equal((await collect(model.generate(prompt, options))).length, 3);
   assert.equal((await collect(model.generateMany([prompt, [5]], options))).length, 6);
-  await rejects(collect(model.generate(prompt, { ...options, whenFull: "stop" })), "CACHE_FULL", "tokens");
+  await rejects(collect(model.generate(prompt, { ...options, whenFull: "stop" })), "CACHE_FULL", "prompt");
 });
 
 test("whenFull: shift at the smallest contexts", async () => {

@@ -14,6 +14,10 @@ test("Node has no model cache for addresses", async () => {
     assert.deepEqual(await one.cachedModels(), []);
     assert.equal(await one.deleteCachedModel("https://example.org/model.gguf"), false);
     await rejects(one.deleteCachedModel("ftp://example.org/model.gguf"), "INVALID_ARGUMENT", "source");
+    await assert.rejects(one.deleteCachedModel("../../x"), {
+      code: "INVALID_ARGUMENT",
+      message: /a URL or a name such as/,
+    });
   }
   await worker.dispose();
 });

@@ -39,9 +39,16 @@ const changes = {
   retune: (session) => hasRope(session) && session.retune(RETUNED),
   extend: (session) => hasRope(session) && session.extend(),
   generate: async (session) => {
-    for await (const _ of session.generate({ temperature: 0, maxTokens: 40, promptLookup: true, ignoreEnd: true }));
+    for await (const _ of session.generate({ temperature: 0, maxTokens: 40, promptLookup: 3, ignoreEnd: true }));
   },
   steer: (session) => session.steer?.([]),
+};
+
+/** What the models can't do. */
+const REFUSED = {
+  gemma3: ["extend"], // a linear scaling
+  qwen3_next: ["generate"], // a lookup with recurrent layers
+  mamba2: ["generate"],
 };
 
 const restored = (model, session) => {
@@ -68,14 +75,13 @@ for (const [name, model] of Object.entries(models)) {
         assert.deepEqual(fork.hidden(), source.hidden());
         const [changed, other] = ofSource ? [source, fork] : [fork, source];
         const before = other.save();
-        try {
-          await act(alone);
-        } catch (error) {
-          assert.equal(error.name, "RopewalkError", error.stack); // such as a lookup with recurrent layers
-          await assert.rejects(async () => act(changed), { name: "RopewalkError", message: error.message });
+        if (REFUSED[name]?.includes(change)) {
+          for (const session of [alone, changed])
+            await assert.rejects(async () => act(session), { name: "RopewalkError", code: "UNSUPPORTED_MODEL" });
           assert.deepEqual(other.save(), before);
           continue;
         }
+        await act(alone);
         await act(changed);
         assert.deepEqual(other.save(), before, change);
         assert.ok(Buffer.compare(changed.save(), alone.save()) === 0, change);

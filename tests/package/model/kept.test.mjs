@@ -143,6 +143,49 @@ test("rope: model with two kinds of RoPE, and with raw keys", async () => {
   }
 });
 
+const DYNAMIC = { rope_scaling: { rope_type: "dynamic", factor: 2 }, max_position_embeddings: 60 };
+
+for (const [what, from, to] of [
+  ["into a scaling whose frequencies depend on the length", {}, { rope: DYNAMIC }],
+  ["out of one", { rope: DYNAMIC }, {}],
+])
+  test(`${what}, a session goes on as after a live retune, and can be forked`, async () => {
+    const file = join(folder, "dynamic.session");
+    const kv = { dtype: "f32" };
+    const ids = tokens(70);
+    await withModel(llama, { kv, ...from }, async (model) => {
+      const saved = await sessionOf(model, ids);
+      await saved.keep(file);
+      const expected = await (async () => {
+        await saved.append([9]);
+        return saved.logits();
+      })();
+      await withModel(llama, { kv, ...to }, async (other) => {
+        const opened = await other.openSession(file);
+        assert.deepEqual(opened.rope, saved.rope);
+        const fork = opened.fork();
+        for (const session of [opened, fork]) {
+          await session.append([9]);
+          sameBits(session.logits(), expected);
+        }
+        const live = await model.openSession(file);
+        const { rope } = other;
+        live.retune({ ...rope, rope_scaling: { ...rope.rope_scaling, replace: true } });
+        const changed = await other.openSession(file, { rope: "model" });
+        const again = other.session();
+        again.restore(changed.fork().save());
+        assert.deepEqual(changed.rope, live.rope);
+        for (const session of [live, changed, again]) await session.append(tokens(20, 11));
+        sameBits(changed.logits(), live.logits());
+        sameBits(again.logits(), live.logits());
+        changed.rewind(0);
+        await changed.append(ids);
+        const read = await sessionOf(other, ids);
+        assert.ok(largestDifference([changed.logits()], [read.logits()]) < 1e-4);
+      });
+    });
+  });
+
 test("errors say what can't be opened or kept, and leave files as they were", () =>
   withModel(llama, {}, async (model) => {
     const session = await sessionOf(model, tokens(40));
@@ -150,7 +193,22 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
     await session.keep(file);
     await rejects(model.openSession(join(folder, "missing")), "INVALID_FILE", "name");
     await rejects(model.openSession(""), "INVALID_ARGUMENT", "name");
-    await rejects(session.keep(7), "INVALID_ARGUMENT", "name");
+    const worker = await loadWorker({ build });
+    const there = await (await worker.model(llama)).session();
+    for (const name of [
+      7,
+      Symbol("a"),
+      "a\0b",
+      new URL("https://host/a"),
+      "file:///a%2Fb",
+      "file:%",
+      new Uint8Array(1),
+    ]) {
+      await rejects(session.keep(name), "INVALID_ARGUMENT", "name");
+      await rejects(model.openSession(name), "INVALID_ARGUMENT", "name");
+      if (!(name instanceof URL)) await rejects(there.keep(name), "INVALID_ARGUMENT", "name");
+    }
+    await worker.dispose();
     await rejects(session.keep(join(folder, "none", "file")), "INVALID_FILE", "name");
     await rejects(session.keep(folder), "INVALID_FILE", "name");
     await rejects(model.openSession(file, { contextLength: 39 }), "CACHE_FULL", `${file}: bytes`);
@@ -165,9 +223,13 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
     await withModel(tinyModel("qwen3"), {}, (other) =>
       rejects(other.openSession(file), "INVALID_BYTES", `${file}: bytes`),
     );
-    await withModel(llama, { kv: { dtype: "q4_0" } }, (other) =>
-      rejects(other.openSession(file), "INVALID_BYTES", `${file}: bytes`),
-    );
+    for (const [kv, message] of [
+      [{ dtype: "q4_0" }, /values of type f16, but the model stores q4_0; load it with kv: { dtype: "f16" }/],
+      [{ keys: "raw" }, /have rotated keys, but the model stores raw ones; load it with kv: { keys: "rotated" }/],
+    ])
+      await withModel(llama, { kv }, (other) =>
+        assert.rejects(other.openSession(file), { code: "INVALID_BYTES", field: `${file}: bytes`, message }),
+      );
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.includes("unfinished")),
       [],

@@ -76,7 +76,9 @@ test("options that are no object, or have values of another type, are errors", a
     for (const onProgress of [null, 5, {}])
       await rejects(calls[name]({ onProgress }), "INVALID_ARGUMENT", "onProgress");
   await rejects(rw.model(path, { onWarning: 5 }), "INVALID_ARGUMENT", "onWarning");
-  await rejects(rw.model(path, { chatTemplate: 5 }), "INVALID_ARGUMENT", "chatTemplate");
+  for (const chatTemplate of [5, "", "{% for x in %}", "{{"])
+    await rejects(rw.model(path, { chatTemplate }), "INVALID_ARGUMENT", "chatTemplate");
+  for (const hub of ["", "foo", 5]) await rejects(rw.model(path, { hub }), "INVALID_ARGUMENT", "hub");
   await rejects(rw.model(path, { kv: 5 }), "INVALID_ARGUMENT", "kv");
   await rejects(rw.model(path, { tokenizer: null }), "INVALID_ARGUMENT", "tokenizer");
   for (const rope of [null, 5, "yarn"]) {

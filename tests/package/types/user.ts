@@ -224,6 +224,11 @@ export async function useWorker(signal: AbortSignal): Promise<string> {
   const tokens: number = model.tokenizer.vocabularySize;
   let text = String(tokens);
   for await (const { text: piece } of session.generate({ maxTokens: 8, whenFull: "shift" })) text += piece;
+  await session.extend({ contextLength: 512 });
+  // @ts-expect-error extend() keeps the checkpoints
+  await session.extend({ checkpoints: { count: 2 } });
+  // @ts-expect-error a temporary session has none to choose
+  model.generate("Once", { checkpoints: { count: 2 } });
   return text;
 }
 

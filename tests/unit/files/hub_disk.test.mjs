@@ -136,6 +136,52 @@ test("HF_HUB_OFFLINE asks nothing for what is kept", async (t) => {
   assert.equal(requests.length, before);
 });
 
+test("HF_HUB_OFFLINE asks nothing for what isn't kept", async (t) => {
+  const { url: hub, requests } = await serveHub(t, { [name]: { files: { "m.gguf": gguf } } });
+  const platform = await platformIn(t);
+  const offline = { ...platform, hubDisk: async () => nodeDisk({ ...platform.environment(), HF_HUB_OFFLINE: "1" }) };
+  await expectError(openModel(offline, name, { hub }), "NETWORK", `${name}: download`, /HF_HUB_OFFLINE is set/);
+  assert.deepEqual(requests, []);
+});
+
+test("where only some files are kept, others aren't said to be missing", async (t) => {
+  const files = { "m-Q8_0.gguf": gguf, "m-Q4_0.gguf": gguf };
+  const { url: hub } = await serveHub(t, { [name]: { files } });
+  const platform = await platformIn(t);
+  await expectIntact(await openModel(platform, `${name}:Q8_0`, { hub }));
+  const online = openModel(platform, `${name}:safetensors`, { hub });
+  await expectError(online, "INVALID_ARGUMENT", "source", /it has Q4_0 and Q8_0|it has Q4_0, Q8_0/);
+  const far = { hub: "http://127.0.0.1:1", retries: 0 };
+  const offline = (source, wanted) => openFiles(platform, source, far, wanted);
+  const refused = (source, wanted) =>
+    expectError(offline(source, wanted), "NETWORK", `${name}: download`, /isn't kept on disk.*cannot reach the server/);
+  await refused(`${name}:Q4_0`);
+  await refused(`${name}/m-Q4_0.gguf`);
+  await refused(`${name}:Q4_0`, "adapter");
+  assert.equal((await offline(`${name}:Q8_0`)).requested, "m-Q8_0.gguf");
+});
+
+test("texts that are almost names, and addresses of pages, are told what a name is", async (t) => {
+  const platform = await platformIn(t);
+  for (const source of ["gpt2", "org/name@", "org/name:", "huggingface.co/org/name"])
+    await assert.rejects(openModel(platform, source), {
+      code: "INVALID_FILE",
+      message: /no such file: .*is named org\/name/,
+    });
+  for (const source of ["./gpt2", "no-such.gguf"])
+    await assert.rejects(openModel(platform, source), {
+      code: "INVALID_FILE",
+      message: /no such file: (?!.*org\/name)/,
+    });
+  for (const page of ["org/name", "org/name/", "org/name/tree/main"])
+    await expectError(
+      openModel(platform, `https://huggingface.co/${page}`),
+      "INVALID_ARGUMENT",
+      "source",
+      /page of the Hub; pass the name org\/name/,
+    );
+});
+
 test("HF_ENDPOINT is the Hub, unless the caller names one", async (t) => {
   const { url } = await serveHub(t, { [name]: { files: { "m.gguf": gguf } } });
   const platform = await platformIn(t, { HF_ENDPOINT: url });

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
+import { fail } from "../base/errors.js";
 import { addBench } from "./bench/bench.js";
 import { addChat } from "./chat/chat.js";
 import { addConvert } from "./convert/convert.js";
@@ -62,6 +63,7 @@ export async function main(args: readonly string[]): Promise<number> {
   for (const add of COMMANDS) add(program, terminal);
   program.hook("preAction", () => {
     const { hub } = program.opts<{ hub?: string }>();
+    if (hub === "") fail("INVALID_ARGUMENT", "--hub", "is empty; pass the address of a Hub");
     if (hub !== undefined) process.env["HF_ENDPOINT"] = hub; // the package reads it wherever a command opens a model
   });
   try {

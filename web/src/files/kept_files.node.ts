@@ -31,9 +31,19 @@ export const diskKeptFiles: KeptFiles = {
 };
 
 function pathOf(given: string | URL): string {
-  const isAddress = given instanceof URL || /^file:/.test(given);
-  if (typeof given !== "string" && !(given instanceof URL))
-    fail("INVALID_ARGUMENT", "name", `must be a path or a file: URL (got ${show(given)})`);
-  if (String(given) === "") fail("INVALID_ARGUMENT", "name", "is empty; pass the path of a file");
-  return isAddress ? node.url.fileURLToPath(given) : given;
+  const refuse = (cause?: unknown): never =>
+    fail("INVALID_ARGUMENT", "name", `must be a path or a file: URL (got ${show(given)})`, { cause });
+  if (typeof given !== "string" && !(given instanceof URL)) return refuse();
+  if (given === "") fail("INVALID_ARGUMENT", "name", "is empty; pass the path of a file");
+  const path = given instanceof URL || /^file:/i.test(given) ? pathOfUrl(given, refuse) : given;
+  return path.includes("\0") ? refuse() : path;
+}
+
+/** Not every file: URL is that of a path: it may have a host, or an escaped slash. */
+function pathOfUrl(url: string | URL, refuse: (cause: unknown) => never): string {
+  try {
+    return node.url.fileURLToPath(url);
+  } catch (cause) {
+    return refuse(cause);
+  }
 }

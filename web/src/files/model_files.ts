@@ -5,13 +5,13 @@ import { wholeNumber } from "../base/checks.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
-import { type ByteSource, type FileSet, type HubChoice, readRange } from "./byte_source.js";
+import { type ByteSource, type FileSet, type HubChoice, MissingFile, readRange } from "./byte_source.js";
 import { CACHE_KINDS, type CacheKind, storeFor } from "./cache/piece_store.js";
 import { withCache } from "./cache/source.js";
 import { openGguf } from "./gguf/shards.js";
 import { checkHeaders } from "./http/request.js";
 import { bearer, checkToken, hubAddress } from "./hub/access.js";
-import { parseHubName, parseHubNameInPage } from "./hub/name.js";
+import { hubPage, isAlmostHubName, parseHubName, parseHubNameInPage } from "./hub/name.js";
 import { HTTP_DEFAULTS, openHttp } from "./http/source.js";
 import { httpFiles, type OpenUrl, parseUrl, withoutFragment } from "./http/urls.js";
 import { openMainFile, throwUnknownFormat } from "./main_file.js";
@@ -197,7 +197,7 @@ export async function openFiles(
       `must be a URL, a path, a Blob, an array of Blobs, an ArrayBuffer or a Uint8Array (got ${typeOf(source)})`,
     );
   }
-  const hub = hubAddress(options.hub ?? platform.environment?.()["HF_ENDPOINT"]);
+  const hub = hubAddress(options.hub ?? (platform.environment?.()["HF_ENDPOINT"] || undefined)); // an empty variable is as good as none
   const token = checkToken(options.token, headers);
   const warn = onWarning ?? ((): void => undefined);
   const http = { fetch: platform.fetch, headers, retries, timeout };
@@ -211,13 +211,32 @@ export async function openFiles(
       return openHub(platform, name, access, options.signal);
     }
   }
-  if (openPath !== undefined && !isUrl) return openPath(source);
+  if (openPath !== undefined && !isUrl) {
+    const isMeantAsName = typeof source === "string" && isAlmostHubName(source);
+    return isMeantAsName ? withHint(await openPath(source), HUB_NAMES) : openPath(source);
+  }
 
   const url = parseUrl(source);
+  const page = hubPage(url, hub);
+  if (page !== undefined)
+    fail("INVALID_ARGUMENT", "source", `is the address of a page of the Hub; pass the name ${page} instead`);
   const sent = token !== undefined && url.origin === new URL(hub).origin ? bearer(token, headers) : headers;
   const open: OpenUrl = (file, name, signal) => openHttp(file, name, { ...http, headers: sent }, signal);
   const store = await storeFor(platform, cache, warn);
   return httpFiles(url, store === undefined ? open : withCache(open, store, withoutFragment(url), warn));
+}
+
+const HUB_NAMES = "; a model of the Hub is named org/name, org/name:quantization or org/name@revision";
+
+/** Files whose errors say more when one is missing. */
+function withHint(files: FileSet, hint: string): FileSet {
+  return {
+    ...files,
+    open: async (name, signal) => {
+      const opened = await files.open(name, signal);
+      return opened instanceof MissingFile ? new MissingFile(opened.code, opened.reason + hint) : opened;
+    },
+  };
 }
 
 function typeOf(value: unknown): string {

@@ -18,7 +18,7 @@ export interface IndexedPiece extends Piece {
 export interface ManySettings {
   /** The most texts at once. */
   readonly batchSize: number;
-  /** Of each text; its seed, if there is one, is that of the first. */
+  /** Options of all texts. The seed is for the first text. */
   readonly options: GenerateOptions;
   readonly plan: ModelPlan;
   readonly newSession: () => Session;
@@ -30,9 +30,24 @@ interface ActiveText {
   readonly pieces: AsyncGenerator<Piece, void, void>;
 }
 
-/** Raises the context length of an empty session until a prompt fits. @internal */
-export function extendTo(session: Session, length: number): void {
+/** Raises the context length of an empty session until a prompt fits. */
+function extendTo(session: Session, length: number): void {
   while (session.contextLength < length) session.extend();
+}
+
+/** Reads the prompt of a generation in an empty session, and makes room for it if the context is to be extended. Errors name `prompt`. @internal */
+export async function readPrompt(
+  session: Session,
+  prompt: Int32Array,
+  { whenFull, signal }: Pick<GenerateOptions, "whenFull" | "signal">,
+): Promise<void> {
+  if (whenFull === "extend") extendTo(session, prompt.length);
+  try {
+    await session.append(prompt, signal && { signal });
+  } catch (error) {
+    if (!(error instanceof RopewalkError) || error.field !== "tokens") throw error;
+    fail(error.code, "prompt", error.message.replace("tokens: ", ""), { cause: error });
+  }
 }
 
 /** Throws INVALID_ARGUMENT. @internal */
@@ -73,7 +88,7 @@ export async function* generateMany(
         next++;
       }
       if (active.size === 0) return;
-      // all texts are asked for their next tokens before any piece is passed on, so that a slow loop doesn't part them
+      // all texts are asked for their next tokens before any piece is passed on, so that a slow consumer doesn't split the batch
       const round = await Promise.all(
         [...active].map(async (text) => ({
           text,
@@ -114,7 +129,7 @@ async function begin(
   }
 }
 
-/** A session that has read the beginning of a prompt which another text has, at best all of it. */
+/** A session that already holds the longest prefix shared with an active text. */
 function withBeginning(
   prompt: Int32Array,
   active: ReadonlySet<ActiveText>,

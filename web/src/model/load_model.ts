@@ -4,6 +4,7 @@ import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } f
 import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
 import { Formats } from "../grammar/formats.js";
 import type { Heap } from "../memory/heap.js";
+import { checkTemplate } from "../text/chat_template.js";
 import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } from "../text/tokenizer.js";
 import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
@@ -55,6 +56,7 @@ export async function loadModel(
   given?: ModelOptions,
 ): Promise<Model> {
   const options = readModelOptions(given);
+  if (options.chatTemplate !== undefined) await checkTemplate(options.chatTemplate);
   const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.

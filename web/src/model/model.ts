@@ -30,7 +30,7 @@ import {
 import { WholeTextsCore } from "./embed/whole_texts.js";
 import { ADAPTER_OPTIONS, CHAT_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
-import { extendTo, generateMany, type IndexedPiece, readBatchSize, tokensOfPrompts } from "./generate_many.js";
+import { generateMany, type IndexedPiece, readBatchSize, readPrompt, tokensOfPrompts } from "./generate_many.js";
 import { type Piece, readGenerateOptions } from "./session/generate.js";
 import {
   checkContext,
@@ -195,9 +195,7 @@ export class Model implements Disposable {
       ...(adapters && { adapters }),
     });
     try {
-      const tokens = await this.#tokensOf(prompt);
-      if (others.whenFull === "extend") extendTo(session, tokens.length);
-      await session.append(tokens, signal && { signal });
+      await readPrompt(session, await this.#tokensOf(prompt), { ...others, ...(signal && { signal }) });
       yield* session.generate(others);
     } finally {
       session.dispose();

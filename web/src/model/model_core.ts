@@ -61,8 +61,8 @@ export class ModelCore implements TextsReader {
   readonly batches = new TokenBatches(this);
   /** The cache of the last forward() of one text. */
   #lastCache: KvCacheCore | undefined;
-  /** Whether the core has adapters in use. */
-  #hasAdapters = false;
+  /** Addresses of the adapters that the core has in use. */
+  #adaptersInUse: readonly number[] = [];
   /** Whether watchers are called, so that no other text may be read. */
   #isWalking = false;
 
@@ -203,14 +203,14 @@ export class ModelCore implements TextsReader {
     return this.heap.module.model_read_texts(this.address, texts, tokens);
   }
 
-  /** Makes the core use none of the adapters, whose memory may then be freed. */
-  forgetAdapters(): void {
-    if (this.#hasAdapters && this.#owned.isAlive) this.#useAdapters(NO_ADAPTERS);
+  /** Makes sure that the core doesn't use an adapter, whose memory may then be freed. Others stay in use: a hook may run inside a forward pass. */
+  forgetAdapter(adapter: number): void {
+    if (this.#owned.isAlive && this.#adaptersInUse.includes(adapter)) this.#useAdapters(NO_ADAPTERS);
   }
 
   /** Sets what the next run and its logits add to the products with the weights. */
   #useAdapters({ list }: AdaptersInUse): void {
-    if (list.length === 0 && !this.#hasAdapters) return;
+    if (list.length === 0 && this.#adaptersInUse.length === 0) return;
     const { heap, address } = this;
     const addresses = list.map(({ adapter }) => adapter.address);
     heap.borrow(8 * list.length, (at) => {
@@ -220,7 +220,7 @@ export class ModelCore implements TextsReader {
       });
       heap.check(heap.module.model_use_adapters(address, at, list.length));
     });
-    this.#hasAdapters = list.length > 0;
+    this.#adaptersInUse = addresses;
   }
 
   /** Whether the last forward() was of this cache. */

@@ -20,8 +20,8 @@ export function readModelOptions(options: ModelOptions | undefined, known = MODE
   const given = checkOptions(options, known);
   const { signal, onProgress, onWarning, rope, kv, quantize, tokenizer, chatTemplate, ...others } = given;
   const { call } = known;
-  if (chatTemplate !== undefined && typeof chatTemplate !== "string")
-    fail("INVALID_ARGUMENT", "chatTemplate", `must be a string (got ${show(chatTemplate)})`);
+  if (chatTemplate !== undefined && (typeof chatTemplate !== "string" || chatTemplate === ""))
+    fail("INVALID_ARGUMENT", "chatTemplate", `must be a template, not empty (got ${show(chatTemplate)})`);
   const read: { [Name in keyof ModelOptions]: ModelOptions[Name] | undefined } = {
     ...others,
     signal: optionalSignal(signal),

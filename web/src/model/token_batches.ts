@@ -35,15 +35,14 @@ interface Waiting {
 }
 
 /**
- * A batch begins when all texts of the last batch have their next token, or in the next task without those that are
- * late. A text that is alone never waits.
+ * A batch starts when all texts of the last one are ready, at the latest in the next task. A text that is alone never waits.
  *
  * @internal
  */
 export class TokenBatches {
   readonly #model: TextsReader;
   #waiting: Waiting[] = [];
-  /** The texts of the last batch, whose next tokens are probably on their way. */
+  /** Texts of the last batch that haven't asked for a token yet. */
   #expected = new Set<BatchedText>();
   #isScheduled = false;
 
@@ -89,7 +88,7 @@ export class TokenBatches {
     try {
       this.#model.forwardTexts(alive.map(({ text, token }) => ({ memory: text.memory, token })));
     } catch (error) {
-      // nothing was read; alone, only the text at fault fails
+      // nothing was read: retry one by one, so that only the failing text fails
       if (alive.length > 1) for (const waiting of alive) this.#readTogether([waiting]);
       else alive[0]!.reject(error);
       return;

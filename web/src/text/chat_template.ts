@@ -1,7 +1,7 @@
 // Renders a conversation with the model's chat template.
 import { trueOrFalse } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
-import { fail } from "../base/errors.js";
+import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { messageOf, printable, show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
@@ -79,6 +79,17 @@ export async function renderChat(
       });
     }
     failTemplate("the template failed for these messages", error);
+  }
+}
+
+/** Checks the option `chatTemplate`, without messages. Throws INVALID_ARGUMENT. @internal */
+export async function checkTemplate(template: string): Promise<void> {
+  const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
+  try {
+    parse(jinja, template);
+  } catch (cause) {
+    if (!(cause instanceof RopewalkError)) throw cause;
+    fail("INVALID_ARGUMENT", "chatTemplate", cause.message.replace(`${cause.field}: `, ""), { cause });
   }
 }
 

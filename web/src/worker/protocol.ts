@@ -4,11 +4,16 @@ import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
 import type { LoadOptions } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import type { ModelInfo, Prompt } from "../model/model.js";
 import type { AdapterInfo } from "../model/adapters/adapter.js";
 import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
-import type { ForkOptions, OpenSessionOptions, SessionOptions } from "../model/session/options.js";
+import type {
+  ForkOptions,
+  GenerateManyOptions,
+  ModelGenerateOptions,
+  OpenSessionOptions,
+  SessionOptions,
+} from "../model/session/options.js";
 import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
 import type { Tokenizer } from "../text/tokenizer.js";
@@ -26,7 +31,7 @@ export interface Call {
 }
 
 /** Options without those that can't be cloned. @internal */
-export type CloneableOptions<Options> = Omit<Options, "signal" | Callback>;
+export type CloneableOptions<Options> = Omit<Options, "signal" | "uses" | Callback>;
 
 /** Constant properties of a tokenizer. */
 export type TokenizerProperties = Pick<Tokenizer, "vocabularySize" | "beginToken" | "endTokens" | "addsBegin">;
@@ -105,7 +110,7 @@ export interface ServerMethods {
    */
   invoke(id: number, name: string, args: readonly unknown[], call?: Call, options?: object): Promise<Reply>;
   /** Starts generating: in a session, or with a model and a prompt. */
-  generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void;
+  generate(call: Call, id: number, options: CloneableOptions<ModelGenerateOptions>, prompt?: Prompt): void;
   generateMany(
     call: Call,
     model: number,

@@ -33,15 +33,20 @@ export interface Thread {
   readonly terminate: () => void;
 }
 
+/** Objects of the Worker that options name by their numbers. They mustn't be garbage-collected, and so disposed of, while they are used. @internal */
+export interface ObjectsInUse {
+  readonly uses?: readonly object[];
+}
+
 /** Options that can't be cloned. */
-interface LocalOptions {
+interface LocalOptions extends ObjectsInUse {
   signal?: AbortSignal;
   onProgress?: (progress: never) => void;
   onWarning?: (message: string) => void;
 }
 
 /** The callbacks of a call, and what the first of them that failed threw. */
-interface LocalCallbacks {
+interface LocalCallbacks extends ObjectsInUse {
   readonly callbacks: Pick<LocalOptions, Callback>;
   thrown?: { readonly error: unknown };
 }
@@ -183,9 +188,10 @@ export class RpcClient {
   #open<Options extends object>(
     options: Options & LocalOptions,
   ): { call: Call; rest: CloneableOptions<Options>; local: LocalCallbacks; close: () => void } {
-    const { signal, onProgress, onWarning, ...rest } = options;
+    const { signal, onProgress, onWarning, uses = [], ...rest } = options;
     const id = ++this.#lastCall;
-    const local: LocalCallbacks = { callbacks: { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) } };
+    const callbacksGiven = { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) };
+    const local: LocalCallbacks = { callbacks: callbacksGiven, uses };
     const callbacks = CALLBACKS.filter((name): name is Callback => local.callbacks[name] !== undefined);
     const abort = (): void => this.#abort(id);
     this.#callbacks.set(id, local);

@@ -8,11 +8,16 @@ import type { Piece } from "../model/session/generate.js";
 import type { Adapter } from "../model/adapters/adapter.js";
 import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { DraftModel } from "../model/session/draft.js";
-import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import { receiveDraft } from "./draft_handle.js";
 import type { Model, ModelInfo, Prompt } from "../model/model.js";
 import type { LoadAdapterOptions, ModelOptions } from "../model/options.js";
-import type { ForkOptions, OpenSessionOptions, SessionOptions } from "../model/session/options.js";
+import type {
+  ForkOptions,
+  GenerateManyOptions,
+  ModelGenerateOptions,
+  OpenSessionOptions,
+  SessionOptions,
+} from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
@@ -41,6 +46,9 @@ interface Kinds {
 }
 type Kind = keyof Kinds;
 type Entry = { [One in Kind]: { kind: One; object: Kinds[One] } }[Kind];
+
+/** Ids say which kind their object is, also when it is disposed. */
+const KINDS = ["adapter", "model", "session", "tokenizer"] as const satisfies readonly Kind[];
 
 /**
  * A running generation. `session` is undefined if the generation has a temporary session, which the caller doesn't
@@ -89,7 +97,7 @@ export class RpcServer implements ServerMethods {
   readonly #calls = new Map<number, AbortController>();
   readonly #generations = new Map<number, Generation>();
   #runtime: Ropewalk | undefined;
-  #lastId = 0;
+  #last = 0;
 
   constructor(load: Load, callback: ClientMethods["callback"]) {
     this.#load = load;
@@ -184,7 +192,7 @@ export class RpcServer implements ServerMethods {
     return reply(value, kind === "session" ? object : undefined);
   }
 
-  generate(call: Call, id: number, options: CloneableOptions<GenerateOptions & SessionOptions>, prompt?: Prompt): void {
+  generate(call: Call, id: number, options: CloneableOptions<ModelGenerateOptions>, prompt?: Prompt): void {
     const controller = new AbortController();
     const all = { ...this.#received(options), signal: controller.signal };
     const session = prompt === undefined ? this.#get("session", id) : undefined;
@@ -208,7 +216,7 @@ export class RpcServer implements ServerMethods {
 
   /** Options with the objects that the message named by their numbers. */
   #received<Options extends { draft?: DraftModel; adapters?: AdapterOptions }>(options: Options): Options {
-    const { adapters, ...others } = receiveDraft(options, (id) => this.#get("model", id));
+    const { adapters, ...others } = receiveDraft(options, (id) => this.#find("model", id));
     return { ...others, ...(adapters !== undefined && { adapters: this.#adapters(adapters) }) } as Options;
   }
 
@@ -246,8 +254,9 @@ export class RpcServer implements ServerMethods {
   }
 
   #add(entry: Entry): number {
-    this.#objects.set(++this.#lastId, entry);
-    return this.#lastId;
+    const id = ++this.#last * KINDS.length + KINDS.indexOf(entry.kind);
+    this.#objects.set(id, entry);
+    return id;
   }
 
   #addTokenizer(tokenizer: Tokenizer): TokenizerHandle {
@@ -262,14 +271,17 @@ export class RpcServer implements ServerMethods {
 
   #entry(id: number): Entry {
     const entry = this.#objects.get(id);
-    if (entry === undefined) fail("DISPOSED", "", "the object has been disposed");
+    if (entry === undefined) failDisposed(KINDS[id % KINDS.length]!);
     return entry;
   }
 
   #get<One extends Kind>(kind: One, id: number): Kinds[One] {
+    return this.#find(kind, id) ?? failDisposed(kind);
+  }
+
+  #find<One extends Kind>(kind: One, id: number): Kinds[One] | undefined {
     const entry = this.#objects.get(id);
-    if (entry?.kind !== kind) fail("DISPOSED", kind, "has been disposed");
-    return entry.object as Kinds[One];
+    return entry?.kind === kind ? (entry.object as Kinds[One]) : undefined;
   }
 
   /** Runs a call with a local signal and local callbacks that stand for the client's. */
@@ -296,6 +308,10 @@ export function serveClient(endpoint: Endpoint, load: Load): void {
   registerErrorTransfer();
   const client = wrap<ClientMethods>(endpoint);
   expose(new RpcServer(load, (call, name, value) => void client.callback(call, name, value)), endpoint);
+}
+
+function failDisposed(kind: Kind): never {
+  fail("DISPOSED", kind, "has been disposed");
 }
 
 function stateOf({ length, contextLength, bytes, rope }: Session): SessionState {

@@ -6,7 +6,7 @@ import { show } from "../base/show.js";
 import type { Adapter, AdapterInfo } from "../model/adapters/adapter.js";
 import type { AdapterOptions, ScaledAdapter } from "../model/adapters/in_use.js";
 import type { AdapterHandle } from "./protocol.js";
-import type { RpcClient } from "./rpc_client.js";
+import type { ObjectsInUse, RpcClient } from "./rpc_client.js";
 
 /** A LoRA adapter in a Worker: like `Adapter`, but with promises. */
 export class WorkerAdapter implements AsyncDisposable {
@@ -52,9 +52,13 @@ export interface SentAdapter {
   readonly scale?: number;
 }
 
-/** On the client's side: a list that can be sent. Throws INVALID_ARGUMENT. @internal */
-export function adaptersToSend(given: AdapterOptions, client: RpcClient): AdapterOptions {
-  if (!Array.isArray(given)) return given; // the Worker says what is wrong
+/** On the client's side: a list that can be sent, and the adapters in it. Throws INVALID_ARGUMENT. @internal */
+export function adaptersToSend(
+  given: AdapterOptions,
+  client: RpcClient,
+): { readonly adapters: AdapterOptions; readonly uses: readonly object[] } {
+  if (!Array.isArray(given)) return { adapters: given, uses: [] }; // the Worker says what is wrong
+  const uses: object[] = [];
   const sent = Array.from(given as AdapterOptions, (item, i) => {
     const isScaled = isDict(item) && !(item instanceof WorkerAdapter) && "adapter" in item;
     const { adapter, ...rest } = isScaled ? (item as ScaledAdapter) : { adapter: item };
@@ -65,18 +69,21 @@ export function adaptersToSend(given: AdapterOptions, client: RpcClient): Adapte
         `adapters[${i}]`,
         `must be what loadAdapter() of a model in the same Worker returned (got ${show(adapter)})`,
       );
+    uses.push(adapter);
     return { adapterInWorker: id, ...rest };
   });
-  return sent as unknown as AdapterOptions;
+  return { adapters: sent as unknown as AdapterOptions, uses };
 }
 
-/** On the client's side: options that can be sent. @internal */
+/** On the client's side: options that can be sent, once `uses` is taken out. @internal */
 export function sendAdapters<Options extends { adapters?: AdapterOptions }>(
-  options: Options,
+  options: Options & ObjectsInUse,
   client: RpcClient,
-): Options {
-  const { adapters } = options;
-  return adapters === undefined ? options : { ...options, adapters: adaptersToSend(adapters, client) };
+): Options & ObjectsInUse {
+  const { adapters, uses = [] } = options;
+  if (adapters === undefined) return options;
+  const sent = adaptersToSend(adapters, client);
+  return { ...options, adapters: sent.adapters, uses: [...uses, ...sent.uses] };
 }
 
 /** In the Worker: a list with the adapters themselves. @internal */

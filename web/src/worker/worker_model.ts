@@ -13,24 +13,26 @@ import {
 } from "../model/options.js";
 import {
   GENERATE_MANY_OPTIONS,
+  type GenerateManyOptions,
   MODEL_GENERATE_OPTIONS,
+  type ModelGenerateOptions,
   OPEN_SESSION_OPTIONS,
+  type OpenSessionOptions,
   SESSION_OPTIONS,
+  type SessionOptions,
 } from "../model/session/options.js";
 import type { IndexedPiece } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateManyOptions, GenerateOptions } from "../model/session/options.js";
 import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from "../model/embed/options.js";
 import { isList, type TextInput, textList } from "../model/embed/text_input.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
-import type { OpenSessionOptions, SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
 import { type AdapterHandle, CALLBACKS, type ModelHandle } from "./protocol.js";
-import { sourceToSend } from "./source_to_send.js";
+import { nameToSend, sourceToSend } from "./source_to_send.js";
 import { sendAdapters, WorkerAdapter } from "./worker_adapter.js";
 import { WorkerSession } from "./worker_session.js";
 import { WorkerTokenizer } from "./worker_tokenizer.js";
@@ -65,8 +67,9 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   async session(options?: SessionOptions): Promise<WorkerSession> {
-    const given = sendAdapters({ ...checkOptions(options, SESSION_OPTIONS) }, this.#client);
-    return new WorkerSession(this.#client, this, await this.#client.send((server) => server.session(this.#id, given)));
+    const { uses = [], ...given } = sendAdapters({ ...checkOptions(options, SESSION_OPTIONS) }, this.#client);
+    const handle = await this.#client.send((server) => server.session(this.#id, given));
+    return new WorkerSession(this.#client, this, handle, uses);
   }
 
   /**
@@ -94,17 +97,17 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.openSession`.
    */
   async openSession(name: string | URL, options?: OpenSessionOptions): Promise<WorkerSession> {
-    const given = sendAdapters({ ...checkOptions(options, OPEN_SESSION_OPTIONS) }, this.#client);
-    const address = name instanceof URL ? name.href : name;
+    const { uses = [], ...given } = sendAdapters({ ...checkOptions(options, OPEN_SESSION_OPTIONS) }, this.#client);
+    const address = nameToSend(name);
     const handle = await this.#client.send((server) => server.openSession(this.#id, address, given));
-    return new WorkerSession(this.#client, this, handle);
+    return new WorkerSession(this.#client, this, handle, uses);
   }
 
   /**
    * Continues a prompt in a temporary session, token by token. The Worker computes a token when the loop asks for it.
    * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
-  async *generate(prompt: Prompt, options?: GenerateOptions & SessionOptions): AsyncGenerator<Piece, void, void> {
+  async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
     const { ...given } = checkOptions(options, MODEL_GENERATE_OPTIONS);
     optionalSignal(given.signal);
     const cloneable = cloneablePrompt(prompt);

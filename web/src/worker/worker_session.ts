@@ -9,30 +9,29 @@ import { listOf } from "../base/lists.js";
 import {
   APPEND_OPTIONS,
   EXTEND_OPTIONS,
+  type ExtendOptions,
   FORK_OPTIONS,
+  type ForkOptions,
   GENERATE_OPTIONS,
+  type GenerateOptions,
   RESTORE_OPTIONS,
+  type RestoreOptions,
   RETUNE_OPTIONS,
+  type RetuneSessionOptions,
+  type SessionAppendOptions,
   SHIFT_OPTIONS,
+  type ShiftSessionOptions,
 } from "../model/session/options.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateOptions } from "../model/session/options.js";
 import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { Steering } from "../model/session/layer_changes.js";
 import { type Trace, TRACE_OPTIONS, type TraceOptions } from "../model/session/trace_options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
-import type {
-  RestoreOptions,
-  RetuneSessionOptions,
-  SessionAppendOptions,
-  ForkOptions,
-  SessionOptions,
-  ShiftSessionOptions,
-} from "../model/session/options.js";
 import { sendDraft } from "./draft_handle.js";
 import type { Reply, SessionHandle, SessionState } from "./protocol.js";
 import type { RpcClient } from "./rpc_client.js";
+import { nameToSend } from "./source_to_send.js";
 import { adaptersToSend } from "./worker_adapter.js";
 
 /**
@@ -41,7 +40,7 @@ import { adaptersToSend } from "./worker_adapter.js";
  *
  * Calls on a session run one after the other, in the order in which they were made. Calls wait for a generation until
  * its last piece, or until its loop is left. Only those that read (`tokens`, `text`, `logits`, `logprobs`, `logprobOf`,
- * `hidden`, `attention`, `keys`, `save`, `keep`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
+ * `hidden`, `attention`, `keys`, `values`, `save`, `keep`, `fork`) run between two pieces. If the loop doesn't ask for a piece for a second while other calls
  * wait, they end the generation: the next step of its loop throws INVALID_ARGUMENT.
  */
 export class WorkerSession implements AsyncDisposable {
@@ -49,13 +48,15 @@ export class WorkerSession implements AsyncDisposable {
   readonly #id: number;
   readonly #model: object; // keeps the model from being garbage-collected before its session
   readonly #queue: CallQueue;
+  #adapters: readonly object[]; // these too
   #state: SessionState;
   #isDisposed = false;
 
   /** @internal */
-  constructor(client: RpcClient, model: object, { id, state }: SessionHandle) {
+  constructor(client: RpcClient, model: object, { id, state }: SessionHandle, adapters: readonly object[]) {
     this.#client = client;
     this.#model = model;
+    this.#adapters = adapters;
     this.#id = id;
     this.#state = state;
     this.#queue = new CallQueue(() => {
@@ -199,7 +200,12 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Session.useAdapters`.
    */
   async useAdapters(adapters: AdapterOptions): Promise<void> {
-    await this.#change("useAdapters", adaptersToSend(adapters, this.#client));
+    const sent = adaptersToSend(adapters, this.#client);
+    await this.#run("useAdapters", "change", undefined, async () => {
+      const reply = await this.#client.send((server) => server.invoke(this.#id, "useAdapters", [sent.adapters]));
+      this.#adapters = sent.uses;
+      return reply;
+    });
   }
 
   /**
@@ -246,7 +252,7 @@ export class WorkerSession implements AsyncDisposable {
    * Raises the context length, by default to the double, as `Session.extend`.
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL, and as {@link WorkerSession.retune}.
    */
-  async extend(options?: SessionOptions): Promise<void> {
+  async extend(options?: ExtendOptions): Promise<void> {
     await this.#change("extend", { ...checkOptions(options, EXTEND_OPTIONS) });
   }
 
@@ -256,10 +262,16 @@ export class WorkerSession implements AsyncDisposable {
    */
   async fork(options?: ForkOptions): Promise<WorkerSession> {
     const { ...given } = checkOptions(options, FORK_OPTIONS);
-    const handle = await this.#queue.run("fork", "read", undefined, () =>
-      this.#client.send((server) => server.fork(this.#id, given)),
-    );
-    return new WorkerSession(this.#client, this.#model, handle);
+    let copy: WorkerSession | undefined;
+    try {
+      return await this.#queue.run("fork", "read", undefined, async () => {
+        const handle = await this.#client.send((server) => server.fork(this.#id, given));
+        return (copy = new WorkerSession(this.#client, this.#model, handle, this.#adapters));
+      });
+    } catch (error) {
+      await copy?.dispose(); // this session was disposed of meanwhile
+      throw error;
+    }
   }
 
   /**
@@ -284,7 +296,7 @@ export class WorkerSession implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Session.keep`.
    */
   async keep(name: string | URL): Promise<void> {
-    await this.#read("keep", name instanceof URL ? name.href : name);
+    await this.#read("keep", nameToSend(name));
   }
 
   /**
@@ -293,6 +305,7 @@ export class WorkerSession implements AsyncDisposable {
    */
   dispose(): Promise<void> {
     this.#isDisposed = true;
+    this.#adapters = [];
     this.#queue.close();
     return this.#client.release(this, this.#id);
   }

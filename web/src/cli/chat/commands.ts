@@ -1,5 +1,5 @@
-import { fail } from "../../base/errors.js";
 // The commands inside a chat, such as /retune and /save.
+import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";

@@ -1,6 +1,6 @@
+// A chat: its messages, and the session that has read them.
 import { fail } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
-// A chat: its messages, and the session that has read them.
 import {
   type ChatMessage,
   type FinishReason,

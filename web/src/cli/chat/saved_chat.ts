@@ -1,5 +1,5 @@
-import { fail } from "../../base/errors.js";
 // Saves and loads chats: a line of JSON with the messages, then the bytes of the session.
+import { fail } from "../../base/errors.js";
 import { open, readFile, stat } from "node:fs/promises";
 import { type ChatMessage } from "../../index.node.js";
 import { writeFileAtomically } from "../output_file.js";

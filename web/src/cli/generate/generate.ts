@@ -2,7 +2,6 @@
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
-import { commonLength } from "../../base/lists.js";
 import type { FinishReason, GenerateOptions, Model, Piece, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
@@ -68,7 +67,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     )
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--ignore-end", "continue when the model generates an end token")
-    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 0)", parseInteger(0))
+    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 4)", parseInteger(0))
     .option("--logprobs <n>", "show each token with the n most probable ones at its place", parseInteger(1))
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
@@ -100,10 +99,10 @@ async function run(
   const format = await formatFrom(flags);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
-    const session = await openSession(model, flags.session, options);
+    const tokens = await tokensOf(model, text, flags);
+    const session = await openSession(model, flags.session, options, tokens);
     try {
       warnAboutLength(terminal, session, model);
-      const tokens = await tokensOf(model, text, flags);
       const { pieces, ...generated } = await generate(
         terminal,
         session,
@@ -161,8 +160,7 @@ async function generate(
   let [text, finish]: [string, Generated["finish"]] = ["", "length"];
   const start = performance.now();
   let promptEnd = start;
-  const cached = commonLength(session.tokens, prompt);
-  session.rewind(cached);
+  const cached = session.length;
   const bar = terminal.progress("Reading the prompt", prompt.length - cached);
   try {
     await session.append(prompt.subarray(cached), { signal, onProgress: ({ done, total }) => bar.update(done, total) });

@@ -1,15 +1,34 @@
 // The file of --session: what a command has read, for the next one whose text begins the same.
 import { stat } from "node:fs/promises";
 import { fail } from "../../base/errors.js";
+import { commonLength } from "../../base/lists.js";
 import { type Model, RopewalkError, type Session, type SessionOptions } from "../../index.node.js";
 
+/** The longest context of a session, in tokens. */
+const ANY_LENGTH = 2 ** 24;
+
 /**
- * The session in a file, under the RoPE of the model; an empty one without a file, or if there is none yet.
+ * The session in a file up to where the prompt differs, under the RoPE of the model; an empty one without a file, or if there is none yet.
  * @throws {@link RopewalkError} as `openSession()`, with the file as the field: so a file that isn't a session stays as it is.
  */
-export async function openSession(model: Model, file: string | undefined, options: SessionOptions): Promise<Session> {
+export async function openSession(
+  model: Model,
+  file: string | undefined,
+  options: Pick<SessionOptions, "adapters">,
+  prompt: Int32Array,
+): Promise<Session> {
   if (file === undefined || (await stat(file).catch(() => undefined)) === undefined) return model.session(options);
-  return withField(file, () => model.openSession(file, { ...options, rope: "model" }));
+  const { contextLength } = model.info;
+  // the file may be longer than this context, of which --when-full extend has made a longer one
+  const saved = await withField(file, () =>
+    model.openSession(file, { ...options, contextLength: ANY_LENGTH, rope: "model" }),
+  );
+  try {
+    saved.rewind(Math.min(commonLength(saved.tokens, prompt), contextLength));
+    return saved.fork({ contextLength });
+  } finally {
+    saved.dispose();
+  }
 }
 
 /** Writes the file. */

@@ -1,5 +1,5 @@
-import { fail } from "../../base/errors.js";
 // `ropewalk perplexity`: measures how well a model predicts a text.
+import { fail } from "../../base/errors.js";
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
 import { load, type Model, type PerplexityOptions, type RopeConfig } from "../../index.node.js";

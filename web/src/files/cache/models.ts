@@ -3,6 +3,7 @@ import { parseHubNameInPage } from "../hub/name.js";
 import { parseUrl, withoutFragment } from "../http/urls.js";
 import { isListing, isOfRepository } from "../hub/repository.js";
 import { fail } from "../../base/errors.js";
+import { show } from "../../base/show.js";
 import type { FilePlatform } from "../platform.js";
 import { cachedFiles, changeFile, readRecord, removeFile, removeOrphans } from "./entries.js";
 import { existingStores, type PieceStore } from "./piece_store.js";
@@ -56,6 +57,11 @@ export async function deleteCachedModel(platform: FilePlatform, source: string |
   const name = typeof source === "string" ? parseHubNameInPage(source) : undefined;
   if (name !== undefined && name.repository !== source)
     fail("INVALID_ARGUMENT", "source", `is removed with all that is kept of its repository; pass ${name.repository}`);
+  if (
+    name === undefined &&
+    !(source instanceof URL || URL.canParse(source, (globalThis as { location?: Location }).location?.href))
+  )
+    fail("INVALID_ARGUMENT", "source", `must be a URL or a name such as org/name (got ${show(source)})`);
   const url = name === undefined ? withoutFragment(parseUrl(source)) : undefined;
   const isOfModel = (other: string): boolean =>
     name === undefined ? other === url : isOfRepository(other, name.repository);

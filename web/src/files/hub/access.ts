@@ -6,7 +6,7 @@ const DEFAULT_HUB = "https://huggingface.co";
 
 /** Address of a Hub without a slash at its end. @throws INVALID_ARGUMENT (hub) @internal */
 export function hubAddress(given: string | URL | undefined): string {
-  if (given === undefined || given === "") return DEFAULT_HUB;
+  if (given === undefined) return DEFAULT_HUB;
   const isText = typeof given === "string" || given instanceof URL;
   const url = isText && URL.canParse(given) ? new URL(given) : undefined;
   if (

@@ -40,3 +40,18 @@ export function parseHubNameInPage(text: string): HubName | undefined {
   const name = parseHubName(text);
   return name?.isPath === true ? undefined : name;
 }
+
+/** Whether a text that is no name could be meant as one: `gpt2`, `org/name:` or `huggingface.co/org/name`. @internal */
+export function isAlmostHubName(text: string): boolean {
+  return new RegExp(`^(?:(?:huggingface|hf)\\.co/)?${SEGMENT}(?:/${SEGMENT})?[:@]?$`).test(text) && !FILE.test(text);
+}
+
+/** The name of the model whose page on a Hub has an address; undefined for other addresses. @internal */
+export function hubPage(url: URL, hub: string): string | undefined {
+  if (!url.href.startsWith(`${hub}/`)) return undefined;
+  const path = url.href.slice(hub.length + 1).replace(/[?#].*$/, "");
+  // a mirror may have folders, the Hub itself has none
+  const [, name] =
+    /^([^/]+\/[^/]+?)(?:\/tree\/[^/]+)?$/.exec(/\/\/huggingface\.co$/.test(hub) ? path.replace(/\/$/, "") : path) ?? [];
+  return name !== undefined && parseHubName(name)?.repository === name ? name : undefined;
+}

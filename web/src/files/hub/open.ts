@@ -5,6 +5,7 @@ import { withCache } from "../cache/source.js";
 import { type HttpOptions, openHttp } from "../http/source.js";
 import type { OpenUrl } from "../http/urls.js";
 import { RopewalkError } from "../../base/errors.js";
+import { networkError } from "../errors.js";
 import type { FilePlatform } from "../platform.js";
 import { bearer } from "./access.js";
 import { chooseAdapter, chooseModel } from "./choose.js";
@@ -49,13 +50,10 @@ export async function openHub(
   const open = openFrom(name, access);
   const kept =
     store && withCache(open.latest, store, listingUrl(hub, name.repository, name.revision).href, access.warn);
-  const repository = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
+  const { why, ...repository } = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
   const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
-  const { path, size, reason } = (access.wanted === "adapter" ? chooseAdapter : chooseModel)(
-    name,
-    repository.files,
-    memory,
-  );
+  const choose = access.wanted === "adapter" ? chooseAdapter : chooseModel;
+  const { path, size, reason } = ofKept(name, why, () => choose(name, repository.files, memory));
   const choice: HubChoice = {
     repository: name.repository,
     commit: repository.commit,
@@ -93,6 +91,22 @@ export async function openHub(
   };
 }
 
+/** What a repository contains. `why` says why it is only what is kept of it on disk. */
+type Listed = Repository & { readonly why?: string };
+
+/** What isn't kept may well be in the repository. */
+function ofKept<T>(name: HubName, why: string | undefined, choose: () => T): T {
+  try {
+    return choose();
+  } catch (error) {
+    if (why === undefined || !(error instanceof RopewalkError)) throw error;
+    const found = error.message.replace(`${error.field}: `, "");
+    return networkError(name.repository, `what was asked for isn't kept on disk (${found}), and ${why}`, {
+      cause: error,
+    });
+  }
+}
+
 /** What the repository contains. If the Hub can't be reached, what is kept of it on disk. */
 async function repositoryOf(
   name: HubName,
@@ -100,15 +114,15 @@ async function repositoryOf(
   open: OpenUrl,
   disk: HubDisk | undefined,
   signal: AbortSignal | undefined,
-): Promise<Repository> {
-  const kept = async (why: string): Promise<Repository | undefined> => {
+): Promise<Listed> {
+  const kept = async (why: string): Promise<Listed | undefined> => {
     const found = await disk?.repository(name);
     if (found !== undefined) access.warn(`${name.repository}: using what is kept of commit ${found.commit} (${why})`);
-    return found;
+    return found && { ...found, why };
   };
   if (disk?.isOffline === true) {
-    const found = await kept("HF_HUB_OFFLINE is set");
-    if (found !== undefined) return found;
+    const why = "HF_HUB_OFFLINE is set";
+    return (await kept(why)) ?? networkError(name.repository, `isn't kept on disk, and ${why}; unset it to download`);
   }
   try {
     return await readRepository(access.hub, name, open, signal);

@@ -6,7 +6,7 @@ import type { Owned } from "../../memory/owned.js";
 /** The model of an adapter. @internal */
 export interface AdapterModel {
   /** Called before the memory of an adapter is freed. */
-  forgetAdapters(): void;
+  forgetAdapter(address: number): void;
 }
 
 /** Description of an adapter. */
@@ -62,7 +62,7 @@ export class Adapter implements Disposable {
    * DISPOSED.
    */
   dispose(): void {
-    this.model.forgetAdapters();
+    if (this.#owned.isAlive) this.model.forgetAdapter(this.#owned.address);
     this.#owned.dispose();
     this.#onDispose?.();
     this.#onDispose = undefined;

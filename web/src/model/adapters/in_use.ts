@@ -13,7 +13,7 @@ export interface LoadedAdapter {
   dispose(): unknown;
 }
 
-/** An adapter, and how strongly it counts. */
+/** An adapter and its scale. */
 export interface ScaledAdapter<Loaded extends LoadedAdapter = LoadedAdapter> {
   adapter: Loaded;
   /** A factor of what it adds. Default: 1. */
@@ -26,7 +26,7 @@ export type AdapterOptions = readonly (LoadedAdapter | ScaledAdapter)[];
 /** @internal */
 export interface AdaptersInUse {
   readonly list: readonly Readonly<Required<ScaledAdapter<Adapter>>>[];
-  /** Tell them from others, with their scales. */
+  /** Fingerprints of the adapters and their scales. */
   readonly fingerprints: readonly string[];
 }
 
@@ -36,6 +36,11 @@ export const NO_ADAPTERS: AdaptersInUse = Object.freeze({ list: Object.freeze([]
 /** The fingerprint of a model with adapters. @internal */
 export const withAdapters = (model: string, { fingerprints }: AdaptersInUse): string =>
   [model, ...fingerprints].join("+");
+
+/** Throws DISPOSED if one of them is disposed. @internal */
+export function checkAdaptersAlive({ list }: AdaptersInUse): void {
+  for (const { adapter } of list) adapter.checkAlive();
+}
 
 /** @internal */
 export function areSameAdapters(a: AdaptersInUse, b: AdaptersInUse): boolean {

@@ -89,7 +89,7 @@ function findUses(uses: ReadonlyMap<string, Uses>, plan: ModelPlan, name: string
   const { nameOf } = textModelNames({ kind, tensors }, embedding, names);
   const found = uses.get(name) ?? uses.get(nameOf(name)) ?? uses.get(nameOf(`model.${name}`));
   if (found !== undefined || name !== `${names.head}.weight`) return found;
-  // without a head of its own, the model uses its embedding, which the terms of the head leave as it is
+  // the head is tied to the embedding, and the adapter changes only the head
   const tied = uses.get(nameOf(embedding));
   const mapping = tied?.mappings[0];
   return tied && mapping && { tensor: tied.tensor, mappings: [{ ...mapping, slot: MODEL_MATRICES.indexOf("head") }] };

@@ -14,7 +14,7 @@ export interface OtherFormat {
 /** Weights that both formats store in the same way, except for the order of the rows of q and k. */
 const SHARED_ROLES: readonly MatrixRole[] = ["query", "key", "value", "output", "gate", "up", "down"];
 
-/** Architectures whose weights llama.cpp's converter also scales, or whose rows it orders in another way. */
+/** Architectures whose weights llama.cpp's converter rescales or reorders. */
 const CONVERTED_OTHERWISE = /^(falcon[_-]h1|nemotron_h)/;
 
 /** Undefined if there is no counterpart with known rows. @internal */

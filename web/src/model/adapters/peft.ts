@@ -4,6 +4,7 @@ import { show } from "../../base/show.js";
 import type { AdapterFiles } from "../../files/adapter_files.js";
 import { invalidFile } from "../../files/errors.js";
 import { addPart, type LowRank, pairUp, type Parts, unsupported } from "./low_rank.js";
+import { ModulePatterns } from "./module_patterns.js";
 
 const CONFIG = "adapter_config.json";
 
@@ -27,7 +28,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   modules_to_save: "the adapter replaces whole modules; merge it into the model with merge_and_unload()",
 };
 
-/** Initial values that are taken out of the base weights, which aren't those of the model's file then. */
+/** Initializations that also change the base weights. */
 const CHANGES_BASE = /^(pissa|olora|corda|loftq|lora_ga)/;
 
 /** Which tensors make up a weight's terms. */
@@ -58,10 +59,10 @@ export function readPeft(files: AdapterFiles): LowRank[] {
   }
   return pairUp(files, parts, { a: "lora_A.weight", b: "lora_B.weight" }, (target, rank, tensor) => {
     const module = target.slice(0, -".weight".length);
-    const expected = valueFor(ranks, module) ?? r;
+    const expected = ranks.valueFor(module) ?? r;
     if (rank !== expected)
       invalidFile(files.name, tensor, `has rank ${rank}, but ${CONFIG} says ${expected}; get both files again`);
-    return (valueFor(alphas, module) ?? alpha) / (isStabilized ? Math.sqrt(rank) : rank);
+    return (alphas.valueFor(module) ?? alpha) / (isStabilized ? Math.sqrt(rank) : rank);
   });
 }
 
@@ -104,29 +105,12 @@ function numberOf(config: AdapterFiles["config"], key: string, missing: number):
   return value;
 }
 
-/** Values for the modules whose names end in a match of a regular expression. */
-type Patterns = readonly (readonly [RegExp, number])[];
-
-/** The longest pattern, and the most repetitions in one: files from others mustn't make matching take forever. */
-const MOST_LETTERS = 200;
-const MOST_REPETITIONS = 3;
-
-/** Reads `rank_pattern` or `alpha_pattern`, whose keys are names or regular expressions, as get_pattern_key() in PEFT. */
-function patterns(config: AdapterFiles["config"], key: string): Patterns {
+/** Reads `rank_pattern` or `alpha_pattern`. */
+function patterns(config: AdapterFiles["config"], key: string): ModulePatterns {
   const given = config[key] ?? {};
   if (!isDict(given)) return invalidFile(CONFIG, key, `must be an object (got ${show(given)})`);
-  return Object.keys(given).map((pattern) => {
-    const repetitions = pattern.match(/[*+{]/g)?.length ?? 0;
-    if (pattern.length > MOST_LETTERS || repetitions > MOST_REPETITIONS || /\)[*+{]/.test(pattern))
-      unsupported(CONFIG, key, `the pattern ${show(pattern)} has too many repetitions; write the names of the modules`);
-    try {
-      return [new RegExp(`^(?:.*\\.)?(?:${pattern})$`), numberOf(given, pattern, NaN)] as const;
-    } catch (cause) {
-      return invalidFile(CONFIG, key, `${show(pattern)} isn't a regular expression`, { cause });
-    }
-  });
-}
-
-function valueFor(given: Patterns, module: string): number | undefined {
-  return given.find(([pattern]) => pattern.test(module))?.[1];
+  return new ModulePatterns(
+    Object.keys(given).map((pattern) => [pattern, numberOf(given, pattern, NaN)]),
+    { file: CONFIG, key },
+  );
 }

@@ -132,7 +132,7 @@ export class CallQueue {
       this.#check();
       signal?.throwIfAborted();
     } catch (error) {
-      this.#leave(turn);
+      this.#release(turn); // it may have been started before it was aborted
       throw error;
     }
   }

@@ -1,6 +1,8 @@
 // Guesses the next tokens of a text with a smaller model: speculative decoding (Leviathan et al. 2022, arXiv:2211.17192), with guesses that
 // are kept if they are the tokens that were sampled.
+import { asyncDisposeSymbol } from "../../base/dispose.js";
 import { fail, RopewalkError } from "../../base/errors.js";
+import { commonLength } from "../../base/lists.js";
 import { show } from "../../base/show.js";
 
 /** A model that guesses, of the same runtime: of `rw.model()`, or for a model in a Worker, of the same Worker. */
@@ -14,7 +16,7 @@ export interface DraftModel {
 /** What is used of a Session. */
 interface DraftSession {
   readonly contextLength: number;
-  append(tokens: Iterable<number>): Promise<void>;
+  append(tokens: Iterable<number>, options: { signal?: AbortSignal }): Promise<void>;
   rewind(length: number): void;
   logprobs(count: number): { readonly token: number; readonly logprob: number }[];
   dispose(): void;
@@ -26,13 +28,15 @@ export interface Vocabulary {
   token(id: number): string;
 }
 
-/** Guessing ends with a token that is less probable: 1/2 as ln p. A wrong guess costs more than a missed one. */
+/** Guessing stops below this probability, ln 1/2: a wrong guess costs more than a missed one. */
 const LEAST_LOGPROB = Math.log(0.5);
 
 /** Checks what can be checked without the text's own model. Throws INVALID_ARGUMENT. @internal */
 export function readDraft(given: unknown): DraftModel | undefined {
   if (given === undefined) return undefined;
   if (!isModel(given)) return fail("INVALID_ARGUMENT", "draft", `must be a loaded model (got ${show(given)})`);
+  if (asyncDisposeSymbol in given)
+    fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread (got one of a Worker)");
   if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
   if (given.info.memory.states > 0)
     fail("INVALID_ARGUMENT", "draft", "has recurrent layers, which can't go back when a guess was wrong");
@@ -57,29 +61,39 @@ export class Draft {
    */
   constructor(model: DraftModel, most: number, vocabulary: Vocabulary) {
     checkVocabulary(model.tokenizer as Vocabulary, vocabulary);
-    const session = model.session() as DraftSession;
-    if (typeof session.append !== "function") fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread");
-    this.#session = session;
+    try {
+      this.#session = model.session() as DraftSession;
+    } catch (error) {
+      throw renamed(error);
+    }
     this.#most = most;
   }
 
-  /** The tokens that may follow a text, at most `room`. */
-  async guesses(tokens: readonly number[], room: number): Promise<number[]> {
+  /** The tokens that may follow a text, at most `room`. Throws DISPOSED; rejects with the signal's reason. */
+  async guesses(tokens: readonly number[], room: number, signal?: AbortSignal): Promise<number[]> {
+    try {
+      return await this.#guesses(tokens, room, signal);
+    } catch (error) {
+      throw renamed(error);
+    }
+  }
+
+  async #guesses(tokens: readonly number[], room: number, signal: AbortSignal | undefined): Promise<number[]> {
     const most = Math.min(this.#most, room, this.#session.contextLength - tokens.length);
     if (most < 1) return [];
     const agreed = commonLength(this.#read, tokens);
-    // the last token is read anew if nothing else is, for its logits
+    // re-read the last token if nothing is new: its logits are needed
     const known = Math.min(agreed, tokens.length - 1);
     if (known < this.#read.length) this.#session.rewind(known);
     this.#read.length = known;
-    await this.#append(tokens.slice(known));
+    await this.#append(tokens.slice(known), signal);
     const guesses: number[] = [];
     for (;;) {
       const [best] = this.#session.logprobs(1);
       if (best === undefined || best.logprob < LEAST_LOGPROB) return guesses;
       guesses.push(best.token);
       if (guesses.length === most) return guesses;
-      await this.#append([best.token]);
+      await this.#append([best.token], signal);
     }
   }
 
@@ -87,16 +101,18 @@ export class Draft {
     this.#session.dispose();
   }
 
-  async #append(tokens: readonly number[]): Promise<void> {
-    await this.#session.append(tokens);
+  async #append(tokens: readonly number[], signal: AbortSignal | undefined): Promise<void> {
+    await this.#session.append(tokens, signal === undefined ? {} : { signal });
     for (const token of tokens) this.#read.push(token);
   }
 }
 
-function commonLength(a: readonly number[], b: readonly number[]): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return i;
-  return length;
+/** What a disposed model throws is about the draft, not about the text's own model. */
+function renamed(error: unknown): unknown {
+  if (!(error instanceof RopewalkError) || error.code !== "DISPOSED") return error;
+  return new RopewalkError("DISPOSED", "draft", "is disposed; load the model again with rw.model()", {
+    cause: error,
+  });
 }
 
 /** Pairs of vocabularies that are equal, which takes some milliseconds to find out. */

@@ -95,6 +95,8 @@ export function readGenerateOptions(
     fail("INVALID_ARGUMENT", "keep", "is only for texts that shift when the context is full; leave it out");
   if (format !== undefined && ignoreEnd === true)
     fail("INVALID_ARGUMENT", "ignoreEnd", "can't be true with format: the end token is what follows a complete text");
+  if (draftTokens !== undefined && draft === undefined)
+    fail("INVALID_ARGUMENT", "draftTokens", "is only for the guesses of a draft model; pass draft, or leave it out");
   return {
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
@@ -179,7 +181,8 @@ export async function* generate(
       if (!endsHere && !text.hasAhead(token)) {
         const room = Math.min(text.contextLength - text.length - 1, maxTokens - count - 1);
         const repeats = lookup?.guesses(room) ?? [];
-        const guessed = repeats.length > 0 ? repeats : ((await draft?.guesses([...text.tokens, token], room)) ?? []);
+        const guessed =
+          repeats.length > 0 ? repeats : ((await draft?.guesses([...text.tokens, token], room, signal)) ?? []);
         if (guessed.length > 0) text.readAhead(token, guessed);
       }
       if (!endsHere) await text.append(Int32Array.of(token));

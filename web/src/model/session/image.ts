@@ -4,9 +4,12 @@ import { count, savedBytes } from "../../base/checks.js";
 import { crc32 } from "../../base/crc32.js";
 import { RopewalkError, fail } from "../../base/errors.js";
 import { restore } from "../../cache/image.js";
+import type { KvCacheCore } from "../../cache/core.js";
+import { KEY_MODES, type KeyMode } from "../../cache/options.js";
 import { positionsOf } from "../../cache/read.js";
 import { finishedConfig } from "../../config/finished_config.js";
 import type { RopeConfig } from "../../config/types.js";
+import { CACHE_DTYPES, type CacheDType } from "../../memory/elements.js";
 import type { TextMemory } from "../text_memory.js";
 
 /** The saved state of a session besides its keys and values. @internal */
@@ -101,6 +104,7 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
     if (!(error instanceof RopewalkError) || error.code === "OUT_OF_MEMORY") throw error;
     // what damaged bytes say of themselves misleads: that they are of another model or version
     if (![images.cache, images.states].every(isIntact)) reject(DAMAGED);
+    checkStored(images.cache, cache);
     if (error.code === "INVALID_BYTES") throw error;
     fail("INVALID_BYTES", "bytes", `don't fit this model: ${error.message}`, { cause: error });
   }
@@ -112,6 +116,31 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
     reject(`have ${tokens} tokens, but keys and values of another number`);
   if (!positionsOf(cache, 0).every((position, i) => position === i % tokens))
     reject("have keys at other positions than their tokens");
+}
+
+/** Where an image of a cache says how keys and values are stored: after the start that all images have (src/base/image.h), as two 32-bit words. */
+const STORED_AT = 32;
+
+function storedIn(image: Uint8Array): { dtype: CacheDType | undefined; keys: KeyMode | undefined } {
+  if (image.length < STORED_AT + 8) return { dtype: undefined, keys: undefined };
+  const view = new DataView(image.buffer, image.byteOffset + STORED_AT);
+  return { dtype: CACHE_DTYPES[view.getUint32(0, true)], keys: KEY_MODES[view.getUint32(4, true)] };
+}
+
+/** How the keys in an image are stored; undefined in damaged ones. @internal */
+export function keyModeOf(image: Uint8Array): KeyMode | undefined {
+  return storedIn(image).keys;
+}
+
+/** Throws INVALID_BYTES if the cache stores keys and values in another way than an image. */
+function checkStored(image: Uint8Array, cache: KvCacheCore): void {
+  const { dtype, keys } = storedIn(image);
+  if (dtype !== undefined && dtype !== cache.dtype)
+    reject(
+      `have keys and values of type ${dtype}, but the model stores ${cache.dtype}; load it with kv: { dtype: "${dtype}" }`,
+    );
+  if (keys !== undefined && keys !== cache.keys)
+    reject(`have ${keys} keys, but the model stores ${cache.keys} ones; load it with kv: { keys: "${keys}" }`);
 }
 
 /** Whether an image ends in the CRC-32 of what is before it. There is none of a model without recurrent layers. */

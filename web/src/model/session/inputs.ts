@@ -29,7 +29,7 @@ export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
     fail(
       "INVALID_ARGUMENT",
       "adapters",
-      `can't change after ${count(text.length, "token")}, whose keys and values were made with the ones before; call rewind(0) first, or make a new session`,
+      `can't change: the session has ${count(text.length, "token")} computed with other adapters; call rewind(0) first, or make a new session`,
     );
   text.memory.adapters = adapters;
 }

@@ -1,6 +1,7 @@
 // Finds stop strings in generated text.
 import { show } from "../../base/show.js";
 import { fail } from "../../base/errors.js";
+import { overlap } from "../../base/overlap.js";
 
 /**
  * Searches a stream of text for stop strings. Text that may be the beginning of a stop string is withheld until that is
@@ -45,12 +46,4 @@ export class StopStrings {
     this.#withheld = "";
     return rest;
   }
-}
-
-/** Length of the longest proper prefix of `stop` that `text` ends with. @internal */
-export function overlap(text: string, stop: string): number {
-  for (let length = Math.min(text.length, stop.length - 1); length > 0; length--) {
-    if (text.endsWith(stop.slice(0, length))) return length;
-  }
-  return 0;
 }

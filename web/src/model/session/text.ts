@@ -3,10 +3,11 @@ import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { save as saveCache } from "../../cache/image.js";
+import type { KeyMode } from "../../cache/options.js";
 import { shift as shiftCache } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import { Owned } from "../../memory/owned.js";
-import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
+import { type AdaptersInUse, checkAdaptersAlive, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
 import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
@@ -14,7 +15,7 @@ import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
 import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.js";
 import type { CheckpointSettings, RestoredRope, SessionAppendOptions, TextSettings } from "./options.js";
-import { restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
+import { keyModeOf, restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../text_memory.js";
 import type { BatchedText } from "../token_batches.js";
 import { copyRopes, setRopes, TextRopes } from "./text_ropes.js";
@@ -39,7 +40,7 @@ export class SessionText implements BatchedText {
   /** Length at the last checkpoint, or before it if there is none. */
   #checkpointLength = 0;
   readonly changes: LayerChanges;
-  /** Of a trace that runs. */
+  /** Recorder of the running trace. */
   recorder: Recorder | undefined;
 
   constructor(core: ModelCore, cacheSettings: CacheSettings, contextLength: number, settings: TextSettings) {
@@ -47,9 +48,12 @@ export class SessionText implements BatchedText {
     this.#cacheSettings = cacheSettings;
     this.#checkpoints = settings;
     this.contextLength = contextLength;
-    this.#held = core.newMemory(cacheSettings, { checkpoints: settings.count, adapters: settings.adapters });
-    this.changes = new LayerChanges(core, () => this.checkAlive());
-    this.#ropes = new TextRopes(this.#cache);
+    this.#held = this.#newMemory(settings.adapters);
+    this.changes = new LayerChanges(core, () => {
+      this.checkAlive();
+      checkAdaptersAlive(this.adapters);
+    });
+    this.#ropes = new TextRopes(this.cache);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
@@ -57,6 +61,12 @@ export class SessionText implements BatchedText {
       this.#held.dispose();
       throw error;
     }
+  }
+
+  /** The memory of an empty text. A restored one has keys as they were saved, raw or rotated, unless the model's options say how they are stored. */
+  #newMemory(adapters: AdaptersInUse, keys?: KeyMode): TextMemory {
+    const { count: checkpoints } = this.#checkpoints;
+    return this.core.newMemory({ ...(keys && { keys }), ...this.#cacheSettings }, { checkpoints, adapters });
   }
 
   /** Keys, values and states of the tokens, without those ahead. */
@@ -73,12 +83,13 @@ export class SessionText implements BatchedText {
     this.#changed(); // the model has read other tokens since the last one of the text
   }
 
-  /** What looks between the layers; nothing if nobody asked. */
+  /** Active watchers of layers. */
   get #watchers(): LayerWatcher[] {
     return [...(this.changes.isEmpty ? [] : [this.changes]), ...(this.recorder === undefined ? [] : [this.recorder])];
   }
 
-  get #cache(): KvCacheCore {
+  /** The cache of the text, without tokens ahead. */
+  get cache(): KvCacheCore {
     return this.memory.cache;
   }
 
@@ -119,7 +130,7 @@ export class SessionText implements BatchedText {
     const { plan } = this.core;
     const own = cacheLayers(plan).map((index) => plan.layers[index]!);
     const layer = own.findIndex((candidate) => ropeKind(candidate) === kind);
-    return layer < 0 ? undefined : this.#cache.layers[layer]!.group;
+    return layer < 0 ? undefined : this.cache.layers[layer]!.group;
   }
 
   /** Number of groups of layers that share a RoPE. */
@@ -149,14 +160,14 @@ export class SessionText implements BatchedText {
   /** As Session.attention(). */
   attention(layer: number): Float32Array[] {
     checkAttends(this.core.plan, layer);
-    if (this.#ahead !== undefined || !this.core.hasRead(this.#cache)) this.#changed(); // the model has read other tokens since
+    if (this.#ahead !== undefined || !this.core.hasRead(this.cache)) this.#changed(); // the model has read other tokens since
     this.freshLogits();
-    return this.core.attention(this.#cache, layer, this.length);
+    return this.core.attention(this.cache, layer, this.length);
   }
 
   /** As Session.keys() and Session.values(). */
   cached(layer: number, part: "k" | "v"): Float32Array[] {
-    return cachedRows(this.core.plan, this.#cache, layer, part);
+    return cachedRows(this.core.plan, this.cache, layer, part);
   }
 
   /** What the text is read with. */
@@ -171,11 +182,6 @@ export class SessionText implements BatchedText {
     this.#forgetAhead();
   }
 
-  /** The cache of the text, to look at. */
-  get cache(): KvCacheCore {
-    return this.#cache;
-  }
-
   async append(added: Int32Array, { signal, onProgress }: SessionAppendOptions = {}): Promise<void> {
     this.checkAlive();
     if (added.length === 1 && this.recorder === undefined && this.hasAhead(added[0]!)) {
@@ -187,7 +193,7 @@ export class SessionText implements BatchedText {
     const reread = needsReread ? this.length : 0;
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
-    if (this.length === 0) setRopes(this.#cache, this.#ropes.requested, length);
+    if (this.length === 0) setRopes(this.cache, this.#ropes.requested, length);
     const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
     for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
@@ -258,7 +264,7 @@ export class SessionText implements BatchedText {
       this.rewind(keep); // nothing moves
       return;
     }
-    if (this.#cache.layers.length > 0) shiftCache(this.#cache, { keep, discard });
+    if (this.cache.layers.length > 0) shiftCache(this.cache, { keep, discard });
     this.memory.shiftStates(keep, discard);
     this.#tokens.splice(keep, discard);
     this.#checkpointLength = Math.min(this.#checkpointLength, this.length);
@@ -273,12 +279,12 @@ export class SessionText implements BatchedText {
 
   /** Sets the RoPE of a group of layers. */
   retune(group: number, rope: Readonly<RopeConfig>): void {
-    this.#ropes.retune(this.#cache, group, rope, this.length);
+    this.#ropes.retune(this.cache, group, rope, this.length);
     this.#changed();
   }
 
   save(): Uint8Array<ArrayBuffer> {
-    const cache = saveCache(this.#cache, 0);
+    const cache = saveCache(this.cache, 0);
     const states = this.memory.saveStates();
     return writeSession(
       { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.#ropes.requested },
@@ -290,8 +296,7 @@ export class SessionText implements BatchedText {
   /** Builds a new memory, and only then replaces the old one. Keys that other RoPEs have rotated are re-rotated. */
   restore({ tokens, ropes: saved }: SavedSession, images: SavedImages, rope: RestoredRope): void {
     const ropes = rope === "model" ? this.#ropes.model : saved;
-    const { adapters } = this;
-    const memory = this.core.newMemory(this.#cacheSettings, { checkpoints: this.#checkpoints.count, adapters });
+    const memory = this.#newMemory(this.adapters, keyModeOf(images.cache));
     try {
       restoreMemory(memory, tokens.length, () => setRopes(memory.cache, ropes, tokens.length), images);
     } catch (error) {
@@ -312,7 +317,12 @@ export class SessionText implements BatchedText {
    */
   copy(other: SessionText): void {
     const { memory } = other;
-    copyRopes(memory.cache, this.#cache);
+    if (memory.cache.keys !== this.cache.keys) {
+      const empty = this.#newMemory(memory.adapters, memory.cache.keys);
+      this.#held.dispose();
+      this.#held = empty;
+    }
+    copyRopes(memory.cache, this.cache);
     this.#held.copy(memory);
     this.#checkpointLength = Math.min(other.#checkpointLength, other.length);
     this.#tokens = other.#tokens.slice();

@@ -45,7 +45,7 @@ export function setRopes(cache: KvCacheCore, requested: readonly Readonly<RopeCo
   );
 }
 
-/** Gives a cache the RoPEs that are in effect in another of the same model. @internal */
+/** Copies the effective RoPEs of a cache to another one of the same model. @internal */
 export function copyRopes(from: KvCacheCore, to: KvCacheCore): void {
   from.groups.forEach(({ config }, group) => setRope(to, group, config));
 }

@@ -1,5 +1,5 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
-import { overlap } from "../../model/session/stop_strings.js";
+import { overlap } from "../../base/overlap.js";
 import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import type { AnswerFormat, CallFormat } from "./call_format.js";
 import { CallStream } from "./call_stream.js";

@@ -1,5 +1,5 @@
 // Splits the answers of gpt-oss, which consist of channels.
-import { overlap } from "../../model/session/stop_strings.js";
+import { overlap } from "../../base/overlap.js";
 import type { AnswerPart, AnswerReader } from "./answer_part.js";
 import { JsonObjectStream } from "./json_object.js";
 

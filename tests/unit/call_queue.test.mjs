@@ -1,0 +1,42 @@
+// A call that is aborted at the moment at which its turn comes.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { CallQueue } from "../../build/package/model/session/call_queue.js";
+
+async function* onePiece() {
+  yield { finish: "length" };
+}
+
+async function microtasks(count) {
+  for (let i = 0; i < count; i++) await undefined;
+}
+
+const KINDS = {
+  generate: (queue, signal) => queue.generate(signal, onePiece).next(),
+  append: (queue, signal) => queue.run("append", "change", signal, () => Promise.resolve()),
+};
+
+for (const [kind, call] of Object.entries(KINDS))
+  test(`${kind}: the calls after it run, whenever its signal is aborted`, async () => {
+    const outcomes = new Set();
+    for (let delay = 0; delay < 16; delay++) {
+      const queue = new CallQueue(() => undefined);
+      const controller = new AbortController();
+      let end;
+      const ended = new Promise((resolve) => (end = resolve));
+      const before = queue.run("append", "change", undefined, () => ended);
+      const aborted = call(queue, controller.signal).then(
+        () => "ran",
+        () => "aborted",
+      );
+      end();
+      await microtasks(delay);
+      controller.abort();
+      await before;
+      outcomes.add(await aborted);
+      const after = queue.run("append", "change", undefined, () => Promise.resolve("after"));
+      const late = new Promise((resolve) => setTimeout(resolve, 200, `hangs after ${delay} microtasks`));
+      assert.equal(await Promise.race([after, late]), "after");
+    }
+    assert.deepEqual([...outcomes].sort(), ["aborted", "ran"]);
+  });
