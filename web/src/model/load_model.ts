@@ -112,7 +112,8 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     hiddenSize: plan.config.hidden_size,
     trainedLength: plan.trainedLength,
     contextLength,
-    generates: plan.config.is_causal,
+    generates: plan.noText === undefined,
+    ...(plan.noText !== undefined && { noText: plan.noText }),
     ranks: plan.embedding.ranking !== undefined,
     embedding: embeddingInfo(plan),
     layers: plan.layers.map(shownLayer),
@@ -127,10 +128,11 @@ function shownLayer(layer: ModelLayer): ModelLayer {
   return isWindowed ? { ...layer, kind: "sliding_attention" } : layer;
 }
 
-/** Encoders have no cache, so their texts may be as long as the model allows. */
-function contextLengthOf({ config, trainedLength, embedding }: ModelPlan, given: number | undefined): number {
-  if (config.is_causal) return checkContext(given ?? Math.min(trainedLength, DEFAULT_CONTEXT));
-  const length = checkContext(given ?? Math.min(trainedLength, embedding.maxLength ?? Infinity));
+/** Models that only embed have no cache, so their texts may be as long as the model allows. */
+function contextLengthOf({ config, trainedLength, embedding, noText }: ModelPlan, given: number | undefined): number {
+  const longest = Math.min(trainedLength, embedding.maxLength ?? Infinity);
+  if (noText === undefined) return checkContext(given ?? Math.min(longest, DEFAULT_CONTEXT));
+  const length = checkContext(given ?? longest);
   if (config.positions > 0 && length > config.positions)
     fail(
       "INVALID_ARGUMENT",

@@ -33,7 +33,7 @@ const LEAST_LOGPROB = Math.log(0.5);
 export function readDraft(given: unknown): DraftModel | undefined {
   if (given === undefined) return undefined;
   if (!isModel(given)) return fail("INVALID_ARGUMENT", "draft", `must be a loaded model (got ${show(given)})`);
-  if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
+  if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is a model that generates no text");
   if (given.info.memory.states > 0)
     fail("INVALID_ARGUMENT", "draft", "has recurrent layers, which can't go back when a guess was wrong");
   return given;
