@@ -164,7 +164,8 @@ function bytesByFormat(parts: readonly { format: WeightFormatName; bytes: number
 
 async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {
   const { tokenizer, tokenizerConfig } = options.tokenizer ?? files;
-  if (tokenizer !== undefined) return tokenizerFromFiles(tokenizer, tokenizerConfig, files.generationConfig);
+  if (tokenizer !== undefined)
+    return tokenizerFromFiles(tokenizer, tokenizerConfig, files.generationConfig, options.onWarning);
   const hasTokenizer = !NO_TOKENIZER.includes(files.metadata["tokenizer.ggml.model"] as string);
   if (hasTokenizer && files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
   return missingTokenizer(files, info.vocabularySize);
