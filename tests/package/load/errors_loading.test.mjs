@@ -213,3 +213,13 @@ test("an engine with SIMD but without relaxed SIMD", async () => {
   assert.deepEqual(report, { name: "RopewalkError", code: "UNSUPPORTED_ENGINE", field: "build", then: "simd" });
   assert.match(message, /relaxed SIMD/);
 });
+
+test("the entry for pages in Node says which one is for Node", async () => {
+  const page = new URL("index.js", import.meta.resolve("ropewalk"));
+  const { load: loadInPage } = await import(page.href);
+  await assert.rejects(loadInPage(), {
+    code: "WASM_LOAD",
+    message:
+      /ropewalk.*\.wasm could not be loaded: .*; in Node, import "ropewalk" by its name, or dist\/index\.node\.js/,
+  });
+});

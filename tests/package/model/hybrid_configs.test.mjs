@@ -97,3 +97,52 @@ test("Jamba: layers are those of the periods, and one expert is none", async () 
     "model.safetensors: model.layers.1.feed_forward.gate_proj.weight",
   );
 });
+
+// Its models' code in transformers has the activation of the config in recurrent layers too. The core has only SiLU.
+for (const [name, key] of [
+  ["mamba", "hidden_act"],
+  ["falcon_mamba", "hidden_act"],
+  ["mamba2", "hidden_act"],
+  ["bamba", "hidden_act"],
+  ["jamba", "hidden_act"],
+  ["granitemoehybrid", "hidden_act"],
+  ["nemotron_h", "mamba_hidden_act"],
+  ["qwen3_next", "hidden_act"],
+  ["qwen3_5", "hidden_act"],
+  ["qwen3_5_moe", "hidden_act"],
+])
+  test(`${name}: recurrent layers have SiLU, or are refused`, async () => {
+    const model = await rw.model(filesWith(name, { [key]: "swish" })); // another name of it
+    model.dispose();
+    await rejects(rw.model(filesWith(name, { [key]: "gelu" })), "UNSUPPORTED_MODEL", `model.safetensors: ${key}`);
+  });
+
+test("feed-forward blocks have the activation of the config, or are refused", async () => {
+  for (const [name, key, other] of [
+    ["llama", "hidden_act", "gelu"],
+    ["gpt_neox", "hidden_act", "relu"],
+    ["gptj", "activation_function", "relu"],
+    ["starcoder2", "hidden_act", "silu"],
+    ["gemma2", "hidden_activation", "silu"],
+    ["exaone", "activation_function", "relu"],
+  ]) {
+    assert.ok((await difference(name, { [key]: other })) > 10 * F32_LIMIT, name);
+    await rejects(rw.model(filesWith(name, { [key]: "mish" })), "UNSUPPORTED_MODEL", `model.safetensors: ${key}`);
+  }
+  assert.ok((await difference("gemma", { hidden_act: "gelu" })) < F32_LIMIT); // the name of released files for its approximation
+});
+
+test("Mamba: the inner size of the config counts before its factor", async () => {
+  const { intermediate_size, expand } = JSON.parse(readFileSync(tinyModel("mamba/config.json"), "utf8"));
+  assert.ok(intermediate_size > 0);
+  assert.ok((await difference("mamba", { expand: expand + 1 })) < F32_LIMIT);
+  assert.ok((await difference("mamba", { intermediate_size: undefined })) < F32_LIMIT);
+});
+
+test("Qwen3-Next: no experts are dense blocks in every layer", () =>
+  // the tensors of the model are no longer those of the config
+  rejects(
+    rw.model(filesWith("qwen3_next", { num_experts: 0 })),
+    "INVALID_FILE",
+    "model.safetensors: model.layers.0.mlp.gate_proj.weight",
+  ));

@@ -1,7 +1,12 @@
 // Damaged and unsupported vocabularies.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFrom, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import {
+  tokenizerFrom,
+  tokenizerFromFiles,
+  tokenizerFromGguf,
+  tokenizerFromJson,
+} from "../../../build/package/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const key = (name) => `tokenizer.ggml.${name}`;
@@ -148,7 +153,40 @@ test("tokenizer.json: not an object, unsupported components, invalid ids", async
   const unknown = { ...tokenizer_json, pre_tokenizer: { type: "New" } };
   await assert.rejects(tokenizerFromJson(unknown), { code: "UNSUPPORTED_MODEL", field: "tokenizer.json" });
   const field = "generation_config.json eos_token_id";
-  for (const eos_token_id of [99999, "1", [1, -2]]) {
+  for (const eos_token_id of ["1", [1, 2.5], [null]]) {
     await assert.rejects(tokenizerFromJson(tokenizer_json, {}, { eos_token_id }), { code: "INVALID_FILE", field });
   }
+});
+
+test("generation_config.json: ids outside the vocabulary are left out with a warning", async () => {
+  const size = tokens.length;
+  for (const [eos_token_id, ends, ignored] of [
+    [[1, 99999], [1], "99999"],
+    [-1, [], "-1"],
+    [[size + 5, 2, -7], [2], `${size + 5}, -7`],
+    [[1, 2], [1, 2], undefined],
+  ]) {
+    const warnings = [];
+    const tokenizer = await tokenizerFromFiles(tokenizer_json, {}, { eos_token_id }, (text) => warnings.push(text));
+    const plain = await tokenizerFromFiles(tokenizer_json, {}, { eos_token_id: ends });
+    assert.deepEqual(tokenizer.endTokens, plain.endTokens);
+    const expected = `generation_config.json: eos_token_id has ${ignored}, outside the vocabulary, which is ignored`;
+    assert.deepEqual(warnings, ignored === undefined ? [] : [expected]);
+  }
+});
+
+test("a tokenizer.json under its name, as text or parsed", async () => {
+  const plain = await tokenizerFrom(tokenizer_json);
+  for (const file of [JSON.stringify(tokenizer_json), tokenizer_json])
+    assert.deepEqual((await tokenizerFrom({ "tokenizer.json": file })).encode("the cat"), plain.encode("the cat"));
+  for (const file of ["{", "3", 3, null])
+    await assert.rejects(tokenizerFrom({ "tokenizer.json": file }), { code: "INVALID_FILE", field: "tokenizer.json" });
+});
+
+test("a component that byte-pair encoding doesn't have is named, and no library", async () => {
+  const nmt = tokenizerFromJson({ ...tokenizer_json, normalizer: { type: "Nmt" } });
+  await assert.rejects(nmt, {
+    code: "UNSUPPORTED_MODEL",
+    message: /^tokenizer\.json: has a component that is not supported with byte-pair encoding: Unknown .*Nmt/,
+  });
 });

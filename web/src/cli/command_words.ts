@@ -53,7 +53,10 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
   [/with the option quantize\b/, "with --quantize"],
   [/pass text, or token ids, with at least one token/, "pass some text"],
   [/name it in the overrides/, "name it with --set"],
-  [/add replace: true to drop that, or freq_factors/, "name a scaling with --rope-type, which drops that"],
+  [
+    /add replace: true to rope_scaling to drop that, or freq_factors/,
+    "name a scaling with --rope-type, which drops that",
+  ],
   [
     /load it with the option `rope` as it was when they were saved/,
     "start with the options of RoPE that it was saved with",

@@ -12,9 +12,9 @@ import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
 /** Throws UNSUPPORTED_MODEL for an encoder. */
 export function requireText({ info }: Pick<Model, "info">): void {
-  if (info.generates) return;
+  if (info.noText === undefined) return;
   const advice = info.ranks ? "use ropewalk rank" : "use ropewalk embed";
-  fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} is an encoder, which generates no text; ${advice}`);
+  fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}; ${advice}`);
 }
 
 /** The option --chat-template. */

@@ -47,19 +47,6 @@ export async function writeFileAtomically(
   }
 }
 
-/** Prevents overwriting an input file, under whatever name. @throws {@link RopewalkError} INVALID_ARGUMENT */
-export async function refuseInputs(output: string, inputs: readonly string[], field = "--output"): Promise<void> {
-  const same = await Promise.all(inputs.map((input) => areSame(input, output)));
-  if (same.includes(true)) {
-    fail("INVALID_ARGUMENT", field, "is an input file of this command; name another file");
-  }
-}
-
-async function areSame(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
-  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
-}
-
 /** Resolves symbolic links like realpath(), but the file doesn't have to exist. */
 async function resolveLinks(path: string): Promise<string> {
   try {

@@ -1,18 +1,16 @@
 // `ropewalk table`: writes a table of cosines and sines.
-import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { type DType, DTYPES } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
-import { isFolder, pathOf } from "../files/node_files.js";
 import { load } from "../index.node.js";
 import { ROLES, type Role } from "../rope/core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../rope/table.js";
 import { npyHeader, safetensorsHeader, type SafetensorsTensor } from "../files/array_headers.js";
+import { refuseInputs } from "./command_inputs.js";
 import { parseNumber, parseInteger } from "./options.js";
-import { refuseInputs, writeFileAtomically } from "./output_file.js";
+import { writeFileAtomically } from "./output_file.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "./rope_options.js";
-import { isShardIndex, openRope } from "./source.js";
+import { openRope } from "./source.js";
 import type { Terminal } from "./terminal.js";
 
 interface Flags extends RopeFlags {
@@ -79,7 +77,7 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
   const { output, layout, dtype, role, inverse = false } = flags;
   const write = writerFor(output, dtype);
   const positions = positionsOf(flags);
-  await refuseInputs(output, await inputsOf(pathOf(argument)));
+  await refuseInputs(output, [argument]);
   const config = await openRope(argument, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rope = (await load({ threads: 1 })).rope(config);
   try {
@@ -101,15 +99,6 @@ function positionsOf({ length, positions }: Flags): number | readonly number[] {
     fail("INVALID_ARGUMENT", "--length", "can't be combined with --positions");
   }
   return chosen;
-}
-
-/** The files that a source may be read from. For a folder, all model files in it. */
-async function inputsOf(source: string): Promise<string[]> {
-  const isSourceFolder = await isFolder(source);
-  if (!isSourceFolder && !isShardIndex(source)) return [source];
-  const folder = isSourceFolder ? source : dirname(source);
-  const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => /\.(json|safetensors|gguf)$/i.test(name)).map((name) => join(folder, name));
 }
 
 function writerFor(output: string, dtype: DType): (table: CosSinTable, config: object) => Promise<void> {

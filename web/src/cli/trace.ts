@@ -2,12 +2,12 @@
 import { text as readStream } from "node:stream/consumers";
 import { type Command, InvalidArgumentError } from "commander";
 import { fail } from "../base/errors.js";
-import { pathOf } from "../files/node_files.js";
 import { load, toNpy, toSafetensors, type Trace, TRACED, type TraceArray, type Traced } from "../index.node.js";
+import { refuseInputs } from "./command_inputs.js";
 import { interruptible } from "./interrupt.js";
 import { modelOptions, requireText, withModel } from "./loaded_model.js";
 import { parseInteger } from "./options.js";
-import { refuseInputs, writeFileAtomically } from "./output_file.js";
+import { writeFileAtomically } from "./output_file.js";
 import { type QuantizeFlags, quantizeOption } from "./quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
@@ -66,7 +66,7 @@ async function writeTrace(
 ): Promise<void> {
   const { output, what, layers, heads, rows, threads } = flags;
   const bytesOf = formatOf(output, what);
-  await refuseInputs(output, [pathOf(source)]);
+  await refuseInputs(output, [source]);
   const text = given === "-" ? await readStream(process.stdin) : given;
   const rw = await load({ threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {

@@ -143,7 +143,7 @@ function mergeScaling(
   const drops = type !== own.rope_type && own.rope_type !== "default" && !areYarnTypes(own.rope_type, type);
   if ((drops || lost.length > 0) && !replace) {
     const losing = lost.length === 0 ? "" : ` and drop its ${lost.join(", ")}`;
-    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to allow this`;
+    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to rope_scaling`;
     fail("INVALID_CONFIG", `${path}.rope_type`, message);
   }
   const merged = checkScaling({ ...base, ...keys, rope_type: type }, path);
@@ -169,6 +169,6 @@ function failOverFreqFactors(path: string): never {
   return fail(
     "INVALID_CONFIG",
     path,
-    "this file already scales its frequencies (rope_freqs.weight); add replace: true to drop that, or freq_factors",
+    "this file already scales its frequencies (rope_freqs.weight); add replace: true to rope_scaling to drop that, or freq_factors",
   );
 }

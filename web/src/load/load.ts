@@ -11,7 +11,7 @@ import { Heap } from "../memory/heap.js";
 import type { Glue } from "../memory/wasm_module.js";
 import type { Description } from "../rope/description.js";
 import { instantiate } from "./instantiate.js";
-import { missingFileHint } from "./missing_file.js";
+import { missingFileHint, unreadHint } from "./missing_file.js";
 import { type Build, BUILDS, Ropewalk } from "./runtime.js";
 import { whyNotShared, withSharedMemory } from "./shared_memory.js";
 import { checkThreads, type ThreadPlatform, Threads } from "./threads.js";
@@ -200,9 +200,8 @@ async function compile(platform: Platform, source: WasmSource, isShared: boolean
     return { compiled, isShared };
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}`, {
-      cause,
-    });
+    const hint = platform.readFile === undefined ? unreadHint(where) : "";
+    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}${hint}`, { cause });
   }
 }
 

@@ -15,3 +15,10 @@ export function missingFileHint(address: string): string {
     ? "; copy the package's wasm files there, or import from ropewalk/inline"
     : "";
 }
+
+/** What to do where only a server's files can be read. @internal */
+export function unreadHint(address: string): string {
+  return address.startsWith("file:")
+    ? '; in Node, import "ropewalk" by its name, or dist/index.node.js; a page must come from a server'
+    : "";
+}

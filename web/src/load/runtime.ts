@@ -309,8 +309,8 @@ export class Ropewalk {
   }
 
   /**
-   * Creates a tokenizer without a model, from a parsed tokenizer.json (and tokenizer_config.json), from the metadata of a GGUF file, or from
-   * `{ "rwkv_vocab_v20230424.txt": text }`, the vocabulary of RWKV World.
+   * Creates a tokenizer without a model, from a parsed tokenizer.json or `{ "tokenizer.json": text }` (and a parsed tokenizer_config.json), from
+   * the metadata of a GGUF file, or from `{ "rwkv_vocab_v20230424.txt": text }`, the vocabulary of RWKV World.
    * @throws {@link RopewalkError} INVALID_FILE and UNSUPPORTED_MODEL, with the part at fault; INVALID_ARGUMENT if `source` isn't an object.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {

@@ -114,7 +114,8 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     hiddenSize: plan.config.hidden_size,
     trainedLength: plan.trainedLength,
     contextLength,
-    generates: plan.config.is_causal,
+    generates: plan.noText === undefined,
+    ...(plan.noText !== undefined && { noText: plan.noText }),
     ranks: plan.embedding.ranking !== undefined,
     embedding: embeddingInfo(plan),
     layers: plan.layers.map(shownLayer),
@@ -129,10 +130,11 @@ function shownLayer(layer: ModelLayer): ModelLayer {
   return isWindowed ? { ...layer, kind: "sliding_attention" } : layer;
 }
 
-/** Encoders have no cache, so their texts may be as long as the model allows. */
-function contextLengthOf({ config, trainedLength, embedding }: ModelPlan, given: number | undefined): number {
-  if (config.is_causal) return checkContext(given ?? Math.min(trainedLength, DEFAULT_CONTEXT));
-  const length = checkContext(given ?? Math.min(trainedLength, embedding.maxLength ?? Infinity));
+/** Models that only embed have no cache, so their texts may be as long as the model allows. */
+function contextLengthOf({ config, trainedLength, embedding, noText }: ModelPlan, given: number | undefined): number {
+  const longest = Math.min(trainedLength, embedding.maxLength ?? Infinity);
+  if (noText === undefined) return checkContext(given ?? Math.min(longest, DEFAULT_CONTEXT));
+  const length = checkContext(given ?? longest);
   if (config.positions > 0 && length > config.positions)
     fail(
       "INVALID_ARGUMENT",
@@ -164,7 +166,8 @@ function bytesByFormat(parts: readonly { format: WeightFormatName; bytes: number
 
 async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOptions): Promise<Tokenizer> {
   const { tokenizer, tokenizerConfig } = options.tokenizer ?? files;
-  if (tokenizer !== undefined) return tokenizerFromFiles(tokenizer, tokenizerConfig, files.generationConfig);
+  if (tokenizer !== undefined)
+    return tokenizerFromFiles(tokenizer, tokenizerConfig, files.generationConfig, options.onWarning);
   const hasTokenizer = !NO_TOKENIZER.includes(files.metadata["tokenizer.ggml.model"] as string);
   if (hasTokenizer && files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
   return missingTokenizer(files, info.vocabularySize);

@@ -13,11 +13,11 @@ import type { WeightMapping } from "./weights/weight_mapping.js";
 export interface ModelMemory {
   /** Weights in the format of the file or as they are quantized, norms and biases as f32. */
   weights: number;
-  /** KV cache of one session with a full context. It's allocated as tokens are added. Encoders have none. */
+  /** KV cache of one session with a full context. It's allocated as tokens are added. Models that only embed have none. */
   cache: number;
   /** States of the recurrent layers of one session: two of them, and as many checkpoints as are kept by default. */
   states: number;
-  /** Activations for the largest batch of prompt tokens, and the logits; of an encoder, for its longest text. */
+  /** Activations for the largest batch of prompt tokens, and the logits; of a model that only embeds, for its longest text. */
   workspace: number;
   /** Adapters that are loaded. */
   adapters: number;
@@ -55,20 +55,20 @@ export function memoryOf(
     scaled +
     latent +
     (per_layer_size > 0 ? perLayer : 0);
-  // an encoder reads a text at once, but has the feed-forward vectors of a batch only
-  const { is_causal } = plan.config;
-  const tokens = is_causal ? BATCH_TOKENS : contextLength;
+  // a model that only embeds reads a text at once, but has the feed-forward vectors of a batch only
+  const generates = plan.noText === undefined;
+  const tokens = generates ? BATCH_TOKENS : contextLength;
   return {
     weights: mappings.reduce(
       (sum, mapping) => sum + (mapping.isVector ? 4 * mapping.columns : mapping.loaded.bytes),
       0,
     ),
     cache:
-      is_causal && layers.length > 0
+      generates && layers.length > 0
         ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0)
         : 0,
-    states: sessionStateBytes(stateBytes(plan.config, plan.shapes)),
-    workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (is_causal ? 4 * vocabulary_size : 0)),
+    states: generates ? sessionStateBytes(stateBytes(plan.config, plan.shapes)) : 0,
+    workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (generates ? 4 * vocabulary_size : 0)),
     adapters: 0,
   };
 }

@@ -16,7 +16,7 @@ import type { ModelMemory } from "./memory.js";
 import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
 import { finished, runTexts } from "./embed/embed.js";
-import type { Pooling } from "./embed/embedding_plan.js";
+import { type Pooling, scoreOf } from "./embed/embedding_plan.js";
 import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
 import {
   isList,
@@ -69,8 +69,10 @@ export interface ModelInfo {
   trainedLength: number;
   /** Maximum tokens of a session, unless the session sets its own. */
   contextLength: number;
-  /** Whether it generates text: encoders don't, and have no sessions. */
+  /** Whether it generates text: encoders and other models that only embed don't, and have no sessions. */
   generates: boolean;
+  /** Why it generates no text, if it doesn't, as the end of a sentence. */
+  noText?: string;
   /** Whether it scores pairs of texts, as cross-encoders do. */
   ranks: boolean;
   /** How it embeds texts. */
@@ -355,7 +357,7 @@ export class Model implements Disposable {
       with: "the query",
     });
     return scores
-      .map(([score], index) => ({ index, score: ranking.usesSigmoid ? 1 / (1 + Math.exp(-score!)) : score! }))
+      .map(([score], index) => ({ index, score: scoreOf(score!, ranking.activation) }))
       .sort((a, b) => b.score - a.score || a.index - b.index);
   }
 
@@ -388,8 +390,8 @@ export class Model implements Disposable {
   }
 
   #checkGenerates(): void {
-    const { generates, ranks, name } = this.info;
+    const { noText, ranks, name } = this.info;
     const others = ranks ? "rank()" : "embed()";
-    if (!generates) fail("UNSUPPORTED_MODEL", name, `the model is an encoder, which generates no text; call ${others}`);
+    if (noText !== undefined) fail("UNSUPPORTED_MODEL", name, `the model ${noText}; call ${others}`);
   }
 }

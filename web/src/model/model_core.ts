@@ -26,6 +26,14 @@ import type { WeightMapping } from "./weights/weight_mapping.js";
  */
 export const BATCH_TOKENS = 128;
 
+/** Calls `read` with the batches of tokens, in order. @internal */
+export function inBatches(tokens: Int32Array, read: (batch: Int32Array, isLast: boolean) => void): void {
+  for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
+    const next = first + BATCH_TOKENS;
+    read(tokens.slice(first, next), next >= tokens.length);
+  }
+}
+
 /** How a session stores keys and values. @internal */
 export interface CacheSettings {
   dtype: CacheDType;

@@ -18,6 +18,7 @@ import type {
 import { LAYER_TYPES, LAYERS } from "./architectures/common.js";
 import { architectureOf } from "./architectures/table.js";
 import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
+import { encoderOf, whyNoText, windowsOf } from "./embed/encoder_of.js";
 import { attentionShape, hasAttention, hasOwnKeys, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
@@ -64,6 +65,8 @@ export interface ModelPlan {
   readonly trainedLength: number;
   /** How the model embeds texts. */
   readonly embedding: EmbeddingPlan;
+  /** Why the model generates no text, as the end of a sentence; undefined if it does. */
+  readonly noText: string | undefined;
 }
 
 const NORMS = ["rms", "layer"];
@@ -127,7 +130,7 @@ export function planOf(
   const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
   const experts = architecture.experts?.(reader);
-  const window = architecture.window?.(reader) ?? (() => 0);
+  const window = windowsOf(architecture, reader);
   const epsilon: [string[], string] =
     architecture.norm === "rms"
       ? [["rms_norm_eps", "norm_eps", "layer_norm_epsilon"], "attention.layer_norm_rms_epsilon"]
@@ -143,7 +146,8 @@ export function planOf(
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   const isWithoutRope = reader.isGguf && !reader.boolean(["", "rope.scaling.finetuned"], true);
   const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
-  const encoder = architecture.encoder?.(reader);
+  const encoder = encoderOf(architecture, reader);
+  const noText = whyNoText(files, architecture, reader);
   const embedding = embeddingPlan(reader, files, architecture);
   const dense = (index: number): DenseLayer | undefined => embedding.dense[index];
   const activationOf = (layer: DenseLayer | undefined): number =>
@@ -225,6 +229,7 @@ export function planOf(
     config,
     experts,
     embedding,
+    noText,
     layers: modelLayers,
     predictionLayers,
     shapes: own.map((shape, layer) => ({

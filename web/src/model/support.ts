@@ -4,6 +4,7 @@ import { RopewalkError } from "../base/errors.js";
 import { named } from "../files/errors.js";
 import { findArchitecture, whyUnsupported } from "./architectures/table.js";
 import { readerOf } from "./config_ropes.js";
+import { encoderOf } from "./embed/encoder_of.js";
 import { embedsByFile } from "./embed/embedding_plan.js";
 
 /** Whether this package runs a model. */
@@ -26,7 +27,7 @@ export function supportOf(source: Dict): Support {
     const row = findArchitecture(reader);
     if (row === undefined)
       return { architecture, runs: null, isEncoder: false, text: `Ropewalk can't run it: ${whyUnsupported(reader)}.` };
-    const isEncoder = row.encoder?.(reader) !== undefined;
+    const isEncoder = encoderOf(row, reader) !== undefined;
     const embeds = isEncoder || embedsByFile(reader);
     const kind = isEncoder
       ? ", an encoder: it embeds texts, and generates none"

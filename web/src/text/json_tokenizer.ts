@@ -9,7 +9,7 @@ import { NoUnknownToken } from "./components/unigram.js";
 import { checkComponents } from "./json_components.js";
 import { JsonAddedTokens } from "./json_added_tokens.js";
 import { readVocabulary } from "./json_vocabulary.js";
-import { idsIn, namedToken } from "./named_tokens.js";
+import { idsIn, namedToken, type Warn } from "./named_tokens.js";
 import { libraryModel } from "./library_model.js";
 import { stepsFor } from "./pattern/limit_patterns.js";
 import { TooManySteps } from "./pattern/matcher.js";
@@ -24,6 +24,7 @@ export async function readJsonTokenizer(
   tokenizerJson: object,
   config: object,
   generationConfig: object,
+  warn?: Warn,
 ): Promise<Tokenizer> {
   if (!isDict(tokenizerJson)) invalid("", "must be an object");
   if (!isDict(config) || !isDict(generationConfig)) {
@@ -54,9 +55,10 @@ export async function readJsonTokenizer(
     );
   };
 
-  const begin = namedToken(vocabulary, config["bos_token"]) ?? idsIn(vocabulary, generationConfig, "bos_token_id")[0];
+  const begin =
+    namedToken(vocabulary, config["bos_token"]) ?? idsIn(vocabulary, generationConfig, "bos_token_id", warn)[0];
   const end = namedToken(vocabulary, config["eos_token"]);
-  const ends = idsIn(vocabulary, generationConfig, "eos_token_id");
+  const ends = idsIn(vocabulary, generationConfig, "eos_token_id", warn);
   const [first] = templates.single;
   return new VocabularyTokenizer(vocabulary, {
     beginToken: begin,

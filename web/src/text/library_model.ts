@@ -64,7 +64,7 @@ function construct(Library: LibraryClass, json: Dict): LibraryTokenizer {
       isUnknown ? "UNSUPPORTED_MODEL" : "INVALID_FILE",
       "tokenizer.json",
       isUnknown
-        ? `uses a component that @huggingface/tokenizers does not support: ${reason}`
+        ? `has a component that is not supported with byte-pair encoding: ${reason}`
         : `cannot be parsed: ${reason}`,
       { cause: error },
     );

@@ -11,15 +11,22 @@ export function namedToken(vocabulary: Vocabulary, token: unknown): number | und
   return typeof content === "string" ? vocabulary.idOf(content) : undefined;
 }
 
-/** Reads a key of generation_config.json: one id, an array of ids, or none. */
-export function idsIn(vocabulary: Vocabulary, config: Dict, key: string): number[] {
+/** Called with what is ignored. */
+export type Warn = (message: string) => void;
+
+/**
+ * Reads a key of generation_config.json: one id, an array of ids, or none. Ids outside the vocabulary are left out, as no text has them;
+ * transformers too only warns about them.
+ */
+export function idsIn(vocabulary: Vocabulary, config: Dict, key: string, warn?: Warn): number[] {
   const value = config[key] ?? [];
   const ids = isArray(value) ? value : [value];
-  const wrong = ids.find((id) => !Number.isInteger(id) || vocabulary.pieces[id as number] === undefined);
-  if (wrong === undefined) return ids as number[];
-  fail(
-    "INVALID_FILE",
-    `generation_config.json ${key}`,
-    `must be one or more token ids of the vocabulary (got ${show(wrong)})`,
-  );
+  const wrong = ids.find((id) => !Number.isInteger(id));
+  if (wrong !== undefined)
+    fail("INVALID_FILE", `generation_config.json ${key}`, `must be one or more token ids (got ${show(wrong)})`);
+  const known = (ids as number[]).filter((id) => vocabulary.pieces[id] !== undefined);
+  const others = (ids as number[]).filter((id) => !known.includes(id));
+  if (others.length > 0)
+    warn?.(`generation_config.json: ${key} has ${others.join(", ")}, outside the vocabulary, which is ignored`);
+  return known;
 }

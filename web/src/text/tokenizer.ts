@@ -6,6 +6,7 @@ import { isRevoked } from "../base/typed_arrays.js";
 import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
+import type { Warn } from "./named_tokens.js";
 import { readWorldTokenizer } from "./world_tokenizer.js";
 import { WORLD_FILE } from "./world_vocabulary.js";
 import type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
@@ -30,9 +31,11 @@ export function tokenizerFromJson(
   return readJsonTokenizer(tokenizerJson, tokenizerConfig, generationConfig);
 }
 
+const JSON_FILE = "tokenizer.json";
+
 /**
- * The tokenizer in the files of a model: a parsed tokenizer.json, or an object with the text of rwkv_vocab_v20230424.txt, the vocabulary of
- * RWKV World, under that name.
+ * The tokenizer in the files of a model: a parsed tokenizer.json, or an object with the text of tokenizer.json or of
+ * rwkv_vocab_v20230424.txt, the vocabulary of RWKV World, under that name.
  *
  * @throws as tokenizerFromJson(); INVALID_FILE (rwkv_vocab_v20230424.txt)
  */
@@ -40,10 +43,22 @@ export async function tokenizerFromFiles(
   tokenizer: object,
   tokenizerConfig: object = {},
   generationConfig: object = {},
+  warn?: Warn,
 ): Promise<Tokenizer> {
-  return isDict(tokenizer) && WORLD_FILE in tokenizer
-    ? readWorldTokenizer(tokenizer[WORLD_FILE], tokenizerConfig, generationConfig)
-    : readJsonTokenizer(tokenizer, tokenizerConfig, generationConfig);
+  if (!isDict(tokenizer)) return readJsonTokenizer(tokenizer, tokenizerConfig, generationConfig, warn);
+  if (WORLD_FILE in tokenizer)
+    return readWorldTokenizer(tokenizer[WORLD_FILE], tokenizerConfig, generationConfig, warn);
+  const json = JSON_FILE in tokenizer ? parsed(tokenizer[JSON_FILE]) : tokenizer;
+  return readJsonTokenizer(json, tokenizerConfig, generationConfig, warn);
+}
+
+function parsed(file: unknown): object {
+  if (typeof file !== "string") return file as object;
+  try {
+    return JSON.parse(file) as object;
+  } catch (cause) {
+    return fail("INVALID_FILE", JSON_FILE, `isn't valid JSON: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

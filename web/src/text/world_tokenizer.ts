@@ -2,7 +2,7 @@
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
-import { idsIn } from "./named_tokens.js";
+import { idsIn, type Warn } from "./named_tokens.js";
 import { AddedTokens, endTokensOf } from "./special_tokens.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
 import { readWorldVocabulary, WORLD_FILE, worldEncoder } from "./world_vocabulary.js";
@@ -12,7 +12,7 @@ import { readWorldVocabulary, WORLD_FILE, worldEncoder } from "./world_vocabular
  *
  * @throws INVALID_FILE (the file or a part of it)
  */
-export function readWorldTokenizer(text: unknown, config: object, generationConfig: object): Tokenizer {
+export function readWorldTokenizer(text: unknown, config: object, generationConfig: object, warn?: Warn): Tokenizer {
   const refuse = (message: string): never => fail("INVALID_FILE", WORLD_FILE, message);
   if (typeof text !== "string") refuse(`must be the text of the file (got ${show(text)})`);
   if (!isDict(config) || !isDict(generationConfig))
@@ -23,7 +23,7 @@ export function readWorldTokenizer(text: unknown, config: object, generationConf
   const single = [{ text: 0, type: 0 } as const];
   return new VocabularyTokenizer(vocabulary, {
     beginToken: 0,
-    endTokens: endTokensOf(vocabulary, [0, ...idsIn(vocabulary, generationConfig, "eos_token_id")]),
+    endTokens: endTokensOf(vocabulary, [0, ...idsIn(vocabulary, generationConfig, "eos_token_id", warn)]),
     addsBegin: false,
     beginsChats: false,
     templates: { single, pair: [...single, { text: 1, type: 0 }] },

@@ -94,6 +94,10 @@ CONFIGS = {
     "qwen3_embedding": {"model_type": "qwen3", **SIZES, "rms_norm_eps": 0.01, "num_key_value_heads": 1, "head_dim": 8,
                         "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0},
                         "tie_word_embeddings": True},
+    # a decoder made bidirectional, saved without a head; its windows are wider than its config says by one
+    "mistral_embedding": {"model_type": "mistral", **SIZES, "rms_norm_eps": 0.01, "num_key_value_heads": 1,
+                          "sliding_window": 12, "is_causal": False,
+                          "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}},
 }
 
 # What sentence-transformers does after the model: pooling, sizes of dense layers, whether it normalizes, and prompts.
@@ -109,6 +113,7 @@ SENTENCE = {
         "prompts": {"query": "task, search! query, ", "document": "title, none! text, "},
         "default_prompt_name": "document",
     },
+    "mistral_embedding": {"pooling": "mean"},
     "qwen3_embedding": {"pooling": "lasttoken", "normalizes": True, "prompts": {"query": "Query. ", "document": ""}},
 }
 NOMIC_OWN_NAMES = [

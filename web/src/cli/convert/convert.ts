@@ -7,7 +7,7 @@ import { convertFile, type PairingChange } from "./pairing.js";
 import { configPathOf, type HeadFlags, headsOf, type ModelConfig, pairingOf, readConfig } from "./heads.js";
 import { parseInteger } from "../options.js";
 import { addQuantize } from "./quantize.js";
-import { refuseInputs } from "../output_file.js";
+import { refuseInputs } from "../command_inputs.js";
 import { isUrl } from "../source.js";
 import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 

@@ -1,15 +1,14 @@
 // `ropewalk convert quantize`: writes a GGUF file with quantized weights.
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
-import { type ModelFiles, openModel } from "../../files/model_files.js";
-import { isFolder, pathOf } from "../../files/node_files.js";
+import { openModel } from "../../files/model_files.js";
+import { pathOf } from "../../files/node_files.js";
 import { nodeFilePlatform } from "../../files/platform.node.js";
 import { load, QUANTIZE_FORMATS, type QuantizeFormat } from "../../index.node.js";
 import { formatBytes } from "../format.js";
 import { hubOptions } from "../hub_options.js";
-import { refuseInputs, writeFileAtomically } from "../output_file.js";
+import { refuseInputs } from "../command_inputs.js";
+import { writeFileAtomically } from "../output_file.js";
 import { fallbackWarnings, parseQuantizeFormat } from "../quantize_option.js";
 import { isUrl } from "../source.js";
 import { type Terminal, withProgress } from "../terminal.js";
@@ -53,8 +52,8 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
   if (isUrl(input))
     fail("INVALID_ARGUMENT", input, "is a URL, but only local files can be converted; download the model");
   if (!/\.gguf$/i.test(output)) fail("INVALID_ARGUMENT", "output", `must end in .gguf (got ${output})`);
+  await refuseInputs(output, [input], "output");
   const files = await openModel(nodeFilePlatform, input, await hubOptions());
-  await refuseInputs(output, await inputsOf(input, files), "output");
   const { plan, warnings } =
     files.kind === "gguf"
       ? { plan: await planGguf(files, input, to), warnings: [] as string[] }
@@ -91,12 +90,4 @@ function countsOf({ tensors }: GgufPlan, input: string): Record<string, number> 
   const counts: Record<string, number> = {};
   for (const { format } of tensors) counts[format] = (counts[format] ?? 0) + 1;
   return Object.fromEntries(Object.entries(counts).sort(([, a], [, b]) => b - a));
-}
-
-/** Paths of the files that are read. */
-async function inputsOf(input: string, { name, hub }: ModelFiles): Promise<string[]> {
-  if (hub !== undefined) return []; // what is kept of the Hub lies in a folder of its own
-  if (!(await isFolder(input))) return [input];
-  const main = join(input, name);
-  return (await stat(main).catch(() => undefined)) === undefined ? [] : [main];
 }

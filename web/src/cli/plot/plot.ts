@@ -6,6 +6,7 @@ import { fail } from "../../base/errors.js";
 import { load } from "../../index.node.js";
 import type { Ropewalk } from "../../load/runtime.js";
 import { repeatable, parseInteger } from "../options.js";
+import { refuseInputs } from "../command_inputs.js";
 import { writeFileAtomically } from "../output_file.js";
 import {
   attentions,
@@ -134,6 +135,7 @@ async function show(
   }
   if (output !== undefined && !output.endsWith(".svg"))
     fail("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
+  if (output !== undefined) await refuseInputs(output, [source]);
   const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rw = await load({ threads: 1 });
   const configs = namedConfigs(rw, config, flags.scaling);

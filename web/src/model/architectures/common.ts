@@ -29,15 +29,18 @@ export function biasesIf(key: string, roles: readonly MatrixRole[], byDefault = 
     !reader.isGguf && reader.boolean([key, ""], byDefault) ? roles : [];
 }
 
+/** Names in transformers. */
 const ACTIVATION_NAMES: Readonly<Record<string, ActivationName>> = {
   silu: "silu",
   swish: "silu",
   gelu: "gelu",
+  gelu_python: "gelu",
   gelu_new: "gelu_tanh",
   gelu_fast: "gelu_tanh",
   gelu_pytorch_tanh: "gelu_tanh",
   relu2: "relu2",
   relu: "relu",
+  tanh: "tanh",
 };
 
 /** The activation that config.json names, and that of GGUF files, which don't name it. @internal */
@@ -49,7 +52,7 @@ export function hiddenActivation(
   return (reader: ConfigReader): ActivationName => {
     if (reader.isGguf) return gguf;
     const { value, path } = reader.find([keys, ""]);
-    const found = value === undefined ? huggingFace : ACTIVATION_NAMES[String(value)];
+    const found = value === undefined || value === huggingFace ? huggingFace : ACTIVATION_NAMES[String(value)];
     return found ?? reader.refuse("UNSUPPORTED_MODEL", path, `activation ${named(String(value))} is not supported`);
   };
 }
@@ -59,7 +62,7 @@ export const llama: Architecture = {
   huggingFace: ["llama"],
   gguf: ["llama"],
   norm: "rms",
-  activation: "silu",
+  activation: hiddenActivation("silu"),
   isGated: true,
   norms: () => PRE_NORMS,
   names: LLAMA_NAMES,

@@ -94,6 +94,7 @@ const bert: Architecture = {
   norms: () => POST_NORMS,
   biases: () => ALL,
   encoder: (reader) => ({ ...postNorm(reader), positions: positionsOf(reader, () => 0) }),
+  check: refuseDecoders,
   rankingHead: (reader, prefix) =>
     reader.isGguf ? ggufHead(reader, "tanh") : labelHead(reader, [`${prefix}pooler.dense`, "classifier"], "tanh"),
   names: BERT_NAMES,
@@ -230,6 +231,13 @@ function modernBertWindows(reader: ConfigReader): (layer: number) => number {
   return (layer) => (window > 0 && isLocal(layer) ? bothSides(window) : 0);
 }
 
+/** BERT and RoBERTa can be decoders, with causal attention. */
+function refuseDecoders(reader: ConfigReader): void {
+  for (const key of ["is_decoder", "add_cross_attention"])
+    if (!reader.isGguf && reader.boolean([key, ""], false))
+      reader.refuse("UNSUPPORTED_MODEL", key, `${reader.architecture} as a decoder is not supported`);
+}
+
 function postNorm(reader: ConfigReader): EncoderConfig {
   const tokenTypes = reader.isGguf ? reader.rowsOfTensor(TYPES) : reader.integer(["type_vocab_size", ""], 2, 0);
   return { normalizesResidual: true, tokenTypes };
@@ -297,8 +305,7 @@ function dense(reader: ConfigReader, stem: string): DenseLayer {
 
 function modernBertHead(reader: ConfigReader): RankingHead | undefined {
   if (reader.isGguf) return ggufHead(reader, "gelu");
-  const { value } = reader.find(["classifier_activation", ""]);
-  const activation = value === "silu" || value === "relu" || value === "tanh" ? value : "gelu";
+  const activation = hiddenActivation("gelu", "gelu", ["classifier_activation"])(reader);
   const head = labelHead(reader, ["head.dense", "classifier"], activation);
   if (head === undefined) return undefined;
   const [inner, out] = head.layers as [DenseLayer, DenseLayer];

@@ -1,15 +1,15 @@
 // Gemma.
-import type { Architecture, Factors } from "./architecture.js";
+import type { ActivationName, Architecture, Factors } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { bothSides, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
-import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
+import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 
 const gemma: Architecture = {
   ...llama,
   huggingFace: ["gemma"],
   gguf: ["gemma"],
-  activation: "gelu_tanh",
+  activation: gemmaActivation,
   normsLessOne: true,
   factors: (reader) => ({ embedding_scale: Math.sqrt(reader.integer(HIDDEN)) }),
 };
@@ -18,7 +18,7 @@ const gemma2: Architecture = {
   ...llama,
   huggingFace: ["gemma2"],
   gguf: ["gemma2"],
-  activation: "gelu_tanh",
+  activation: hiddenActivation("gelu_tanh", "gelu_tanh", ["hidden_activation"]),
   norms: () => [...PRE_NORMS, ...POST_NORMS],
   normsLessOne: true,
   factors: gemmaFactors,
@@ -47,6 +47,12 @@ const gemma3: Architecture = {
 
 /** Gemma 1, 2 and 3. @internal */
 export const GEMMA_ROWS: readonly Architecture[] = [gemma, gemma2, gemma3];
+
+/** Released files of Gemma 1 say gelu and mean its approximation by tanh. */
+function gemmaActivation(reader: ConfigReader): ActivationName {
+  const activation = hiddenActivation("gelu_tanh", "gelu_tanh", ["hidden_act"])(reader);
+  return activation === "gelu" ? "gelu_tanh" : activation;
+}
 
 function isEmbeddingGemma(reader: ConfigReader): boolean {
   return reader.architecture === "gemma-embedding" || reader.boolean(["use_bidirectional_attention", ""], false);

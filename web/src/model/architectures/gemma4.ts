@@ -4,7 +4,7 @@ import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, PerLayerSizes } from "./architecture.js";
-import { HEADS, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
+import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const GLOBAL_HEAD_DIM = 512;
@@ -13,7 +13,7 @@ const gemma4: Architecture = {
   ...llama,
   huggingFace: ["gemma4_text", "gemma4"],
   gguf: ["gemma4"],
-  activation: "gelu_tanh",
+  activation: hiddenActivation("gelu_tanh", "gelu_tanh", ["hidden_activation"]),
   norms: (reader) => [
     ...[...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
     ...(perLayerSize(reader) > 0 ? PER_LAYER_NORM : []),

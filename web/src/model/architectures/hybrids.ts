@@ -6,7 +6,7 @@ import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./
 import { HIDDEN, llama, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";
 import { qwenExperts, QWEN_EXPERT_NAMES } from "./qwen.js";
-import { layersOf, size } from "./recurrence_keys.js";
+import { layersOf, requireSilu, size } from "./recurrence_keys.js";
 
 const HALVES = { gate: "feed_forward.w1", up: "feed_forward.w3", down: "feed_forward.w2" };
 const LFM2_NAMES = {
@@ -67,6 +67,7 @@ const qwenHybrid: Omit<Architecture, "huggingFace" | "gguf" | "names"> = {
   gatesAttention: true,
   recurrence: deltaSizes,
   layer: qwenLayers,
+  check: requireSilu("hidden_act"),
   ggufNames: { feed_forward_norm: "post_attention_norm" },
 };
 
@@ -76,6 +77,7 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["lfm2"],
     gguf: ["lfm2"],
+    activation: "silu", // not a key of its config
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     feedForwardSize: lfm2FeedForward,
@@ -89,6 +91,7 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["lfm2_moe"],
     gguf: ["lfm2moe"],
+    activation: "silu",
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
     recurrence: convolutionSizes,

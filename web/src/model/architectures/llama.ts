@@ -126,7 +126,7 @@ export const LLAMA_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["apertus"],
     gguf: ["apertus"],
-    activation: "xielu",
+    activation: hiddenActivation("xielu"),
     isGated: false,
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",

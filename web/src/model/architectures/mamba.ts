@@ -3,11 +3,11 @@
 import type { ConfigReader } from "../config_reader.js";
 import { type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, Factors, LayerShape, RecurrenceSizes } from "./architecture.js";
-import { biasesIf, hiddenActivation, llama, QKV } from "./common.js";
+import { biasesIf, HIDDEN, llama, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 import { graniteExperts, graniteFactors } from "./llama.js";
 import { MAMBA_2_KEYS, mamba2Sizes, mambaSizes } from "./mamba_sizes.js";
-import { layersOf, size } from "./recurrence_keys.js";
+import { layersOf, requireSilu, size } from "./recurrence_keys.js";
 
 /** Names of Mamba-2 in transformers, after a prefix. @internal */
 export const mambaNames = (prefix: string): LayerNames => ({
@@ -40,6 +40,7 @@ const pureMamba: Omit<Architecture, "huggingFace" | "gguf" | "recurrence" | "lay
   ...llama,
   norms: () => ["attention_norm"],
   hasNoAttention: true,
+  check: requireSilu("hidden_act"),
 };
 const PURE_NAMES = {
   layer: "backbone.layers.{n}.",
@@ -54,7 +55,7 @@ export const MAMBA_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["granitemoehybrid"],
     gguf: ["granitehybrid"],
-    activation: hiddenActivation("silu"),
+    check: requireSilu("hidden_act"),
     factors: graniteFactors,
     experts: (reader) => (hasGraniteExperts(reader) ? graniteExperts(reader) : undefined),
     feedForwardSize: (reader) =>
@@ -76,7 +77,7 @@ export const MAMBA_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["bamba"],
     gguf: [], // llama.cpp's converter writes granitehybrid
-    activation: hiddenActivation("silu"),
+    check: requireSilu("hidden_act"),
     recurrence: (reader) => mamba2Sizes(reader, MAMBA_2_KEYS),
     layer: bambaLayers,
     names: llamaNames(HYBRID_NAMES, FINAL_NORM),
@@ -89,14 +90,14 @@ export const MAMBA_ROWS: readonly Architecture[] = [
     factors: falconFactors,
     recurrence: falconSizes,
     layer: () => () => ({ recurrence: "mamba2", has_attention: true }),
-    check: requireSilu,
+    check: requireSilu("hidden_act"),
     names: llamaNames(HYBRID_NAMES, FINAL_NORM),
   },
   {
     ...llama,
     huggingFace: ["jamba"],
     gguf: ["jamba"],
-    activation: hiddenActivation("silu"),
+    check: requireSilu("hidden_act"),
     hasNoRope: true,
     experts: jambaExperts,
     recurrence: jambaSizes,
@@ -155,12 +156,6 @@ function hasGraniteExperts(reader: ConfigReader): boolean {
 function bambaLayers(reader: ConfigReader): (layer: number) => LayerShape {
   const attending = reader.list(["attn_layer_indices", ""]) ?? [];
   return (layer) => (attending.includes(layer) ? {} : { recurrence: "mamba2" });
-}
-
-/** The core has other activations in feed-forward blocks, but not in Mamba. */
-function requireSilu(reader: ConfigReader): void {
-  const { value = "silu", path } = reader.find(["hidden_act", ""]);
-  if (value !== "silu") reader.refuse("UNSUPPORTED_MODEL", path, 'must be "silu"');
 }
 
 function falconSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
@@ -241,6 +236,13 @@ function jambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
   };
 }
 
+/** transformers computes the size from `expand` only if the config doesn't give it. */
+function pureMambaInner(reader: ConfigReader): number {
+  const { value } = reader.find(["intermediate_size", ""]);
+  if (value !== undefined) return size(reader, ["intermediate_size", ""]);
+  return Math.trunc(reader.number(["expand", ""], 2) * size(reader, HIDDEN));
+}
+
 function pureMambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
   const isFalcon = reader.isGguf
     ? reader.boolean(["", "ssm.dt_b_c_rms"], false)
@@ -249,7 +251,7 @@ function pureMambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
     ...mambaSizes(reader, {
       kernel: ["conv_kernel", 4],
       state: ["state_size", 16],
-      inner: ["expand", 2],
+      inner: pureMambaInner,
       rank: "time_step_rank",
     }),
     recurrence_select_epsilon: isFalcon

@@ -6,7 +6,7 @@ import { hiddenActivation, LAYER_TYPES, llama } from "./common.js";
 import { groupedExperts } from "./grouped_experts.js";
 import { mambaNames } from "./mamba.js";
 import { mamba2Sizes } from "./mamba_sizes.js";
-import { size } from "./recurrence_keys.js";
+import { requireSilu, size } from "./recurrence_keys.js";
 
 type Block = "mamba" | "attention" | "mlp" | "moe";
 
@@ -39,7 +39,10 @@ export const NEMOTRON_H_ROWS: readonly Architecture[] = [
     feedForwardSize: (reader) => (reader.isGguf || hasBlock(reader, "mlp") ? undefined : 1),
     recurrence: nemotronSizes,
     layer: nemotronLayers,
-    check: requireNoLatentExperts,
+    check: (reader) => {
+      requireSilu("mamba_hidden_act")(reader);
+      requireNoLatentExperts(reader);
+    },
     names: {
       layer: "backbone.layers.{n}.",
       embedding: "backbone.embeddings",

@@ -2,7 +2,7 @@
 import { slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
-import { biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { hiddenActivation, biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const HUNYUAN_NORMS = { query_norm: "self_attn.query_layernorm", key_norm: "self_attn.key_layernorm" };
@@ -23,6 +23,7 @@ export const OTHER_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["exaone"],
     gguf: ["exaone"],
+    activation: hiddenActivation("silu", "silu", ["activation_function"]),
     names: {
       layer: "transformer.h.{n}.",
       embedding: "transformer.wte",

@@ -2,7 +2,7 @@
 import type { Architecture } from "./architecture.js";
 import { sameWindow } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
-import { llama, QKV } from "./common.js";
+import { hiddenActivation, llama, QKV } from "./common.js";
 
 /** Phi-3 (and Phi-4), and Phi-2. @internal */
 export const PHI_ROWS: readonly Architecture[] = [
@@ -12,7 +12,7 @@ export const PHI_ROWS: readonly Architecture[] = [
     huggingFace: ["phi"],
     gguf: ["phi2"],
     norm: "layer",
-    activation: "gelu_tanh",
+    activation: hiddenActivation("gelu_tanh"),
     isGated: false,
     norms: () => ["attention_norm"],
     isParallel: () => true,

@@ -51,7 +51,7 @@ export const QWEN_ROWS: readonly Architecture[] = [
     gguf: [],
     norms: () => [...PRE_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
-    experts: (reader) => ({ ...qwenExperts(reader), normalizes_experts: true }),
+    experts: (reader) => ({ ...someExperts(reader), normalizes_experts: true }),
     expertLayout: "by_shape",
     names: llamaNames({
       router: "mlp.gate",
@@ -70,8 +70,13 @@ export const QWEN_ROWS: readonly Architecture[] = [
   },
 ];
 
-/** @internal */
-export function qwenExperts(reader: ConfigReader): ExpertConfig {
+/** Undefined for a model without experts, which has a dense feed-forward block in each layer. @internal */
+export function qwenExperts(reader: ConfigReader): ExpertConfig | undefined {
+  const mayBeDense = ["qwen2_moe", "qwen3_moe", "qwen3_next"].includes(reader.architecture);
+  return mayBeDense && reader.find(["num_experts", ""]).value === 0 ? undefined : someExperts(reader);
+}
+
+function someExperts(reader: ConfigReader): ExpertConfig {
   const isQwen2 = /^qwen2/.test(reader.architecture);
   const hasShared = isQwen2 || /^qwen3(_?next|_?5)/.test(reader.architecture);
   const step = reader.integer(["decoder_sparse_step", "decoder_sparse_step"], 1);

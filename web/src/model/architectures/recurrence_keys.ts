@@ -1,4 +1,5 @@
 // What rows of models with recurrent layers read alike: sizes, and which layers are recurrent.
+import { show } from "../../base/show.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import type { LayerShape } from "./architecture.js";
@@ -7,6 +8,22 @@ import { LAYER_TYPES } from "./common.js";
 /** A size of recurrent layers. @internal */
 export function size(reader: ConfigReader, key: ConfigKey, fallback?: number): number {
   return reader.integer(key, fallback, 1, MAX_WIDTH);
+}
+
+/**
+ * Requires the activation that recurrent layers have in the core. Feed-forward blocks may have others, under the same key or another.
+ * @internal
+ */
+export function requireSilu(key: string) {
+  return (reader: ConfigReader): void => {
+    const { value = "silu", path } = reader.find([key, ""]);
+    if (!reader.isGguf && value !== "silu" && value !== "swish")
+      reader.refuse(
+        "UNSUPPORTED_MODEL",
+        path,
+        `must be "silu", the activation of recurrent layers in this package (got ${show(value)})`,
+      );
+  };
 }
 
 /** Layers that config.json names in `layer_types`. In GGUF, those without heads of keys, or those of a list. @internal */

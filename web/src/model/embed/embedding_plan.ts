@@ -5,6 +5,7 @@ import { named } from "../../files/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
 import type { ActivationName, Architecture, DenseLayer } from "../architectures/architecture.js";
 import type { ConfigReader } from "../config_reader.js";
+import { encoderOf } from "./encoder_of.js";
 import { textModelNames } from "../weights/multimodal_names.js";
 
 /**
@@ -28,7 +29,7 @@ export interface EmbeddingPlan {
   /** Layers after pooling: those of embeddings, or of the head of a cross-encoder. */
   readonly dense: readonly DenseLayer[];
   /** How a cross-encoder makes a score of a pair; undefined for other models. */
-  readonly ranking: { readonly pooling: Pooling; readonly usesSigmoid: boolean } | undefined;
+  readonly ranking: { readonly pooling: Pooling; readonly activation: ScoreActivation } | undefined;
 }
 
 const GGUF_POOLINGS: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];
@@ -42,21 +43,29 @@ const MODULE_ACTIVATIONS: Readonly<Record<string, ActivationName | undefined>> =
   SiLU: "silu",
 };
 const MAX_DENSE = 3;
+/** By the names of their classes in PyTorch. */
+const SCORE_ACTIVATIONS = {
+  Identity: (x: number): number => x,
+  Sigmoid: (x: number): number => 1 / (1 + Math.exp(-x)),
+  Tanh: Math.tanh,
+  ReLU: (x: number): number => Math.max(0, x),
+};
+type ScoreActivation = keyof typeof SCORE_ACTIVATIONS;
 
 /** @throws {@link RopewalkError} UNSUPPORTED_MODEL, INVALID_FILE. @internal */
 export function embeddingPlan(
   reader: ConfigReader,
-  files: Pick<ModelFiles, "kind" | "tensors" | "config" | "sentence">,
+  files: Pick<ModelFiles, "kind" | "tensors" | "config" | "sentence" | "tokenizerConfig">,
   architecture: Architecture,
 ): EmbeddingPlan {
-  const isEncoder = architecture.encoder?.(reader) !== undefined;
+  const isEncoder = encoderOf(architecture, reader) !== undefined;
   const plan: EmbeddingPlan = {
     isFromFiles: false,
     pooling: isEncoder ? "mean" : "last",
     normalizes: false,
     prompts: {},
     defaultPrompt: undefined,
-    maxLength: undefined,
+    maxLength: isEncoder ? maxLengthOf(reader, files) : undefined,
     dense: [],
     ranking: undefined,
   };
@@ -65,7 +74,13 @@ export function embeddingPlan(
   const head = architecture.rankingHead?.(reader, prefix);
   if (head !== undefined) {
     const pooling: Pooling = head.pooling === "first" ? "cls" : "mean";
-    return { ...plan, pooling, dense: head.layers, ranking: { pooling, usesSigmoid: usesSigmoid(reader) } };
+    return {
+      ...plan,
+      pooling,
+      dense: head.layers,
+      ranking: { pooling, activation: scoreActivation(reader, files) },
+      maxLength: maxLengthOf(reader, files),
+    };
   }
   return reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
 }
@@ -94,7 +109,11 @@ function denseLayer(reader: ConfigReader, stem: string, activation: ActivationNa
 }
 
 /** The modules of sentence-transformers. A model without them has a plain pooling. */
-function sentencePlan(reader: ConfigReader, files: Pick<ModelFiles, "sentence">, plan: EmbeddingPlan): EmbeddingPlan {
+function sentencePlan(
+  reader: ConfigReader,
+  files: Pick<ModelFiles, "sentence" | "tokenizerConfig">,
+  plan: EmbeddingPlan,
+): EmbeddingPlan {
   const { sentence } = files;
   if (sentence === undefined) return plan;
   let { pooling, normalizes } = plan;
@@ -114,7 +133,6 @@ function sentencePlan(reader: ConfigReader, files: Pick<ModelFiles, "sentence">,
   if (dense.length > MAX_DENSE)
     reader.refuse("UNSUPPORTED_MODEL", "modules.json", `more than ${MAX_DENSE} dense layers are not supported`);
   const { prompts, default_prompt_name } = sentence.config;
-  const { max_seq_length } = sentence.transformer;
   const texts = Object.entries(isDict(prompts) ? prompts : {}).filter(([, text]) => typeof text === "string");
   return {
     ...plan,
@@ -124,7 +142,7 @@ function sentencePlan(reader: ConfigReader, files: Pick<ModelFiles, "sentence">,
     dense,
     prompts: Object.fromEntries(texts) as Record<string, string>,
     defaultPrompt: typeof default_prompt_name === "string" ? default_prompt_name : undefined,
-    maxLength: Number.isInteger(max_seq_length) ? (max_seq_length as number) : undefined,
+    maxLength: maxLengthOf(reader, files),
   };
 }
 
@@ -150,9 +168,41 @@ function activationOf(reader: ConfigReader, path: string, config: Dict): Activat
   return MODULE_ACTIVATIONS[name];
 }
 
-/** sentence-transformers turns the score of a pair into a probability unless the config says otherwise. */
-function usesSigmoid(reader: ConfigReader): boolean {
-  const { sentence_transformers: own, sbert_ce_default_activation_function: older } = reader.source;
-  const given = (isDict(own) ? own["activation_fn"] : undefined) ?? older;
-  return given === undefined || given === null || /Sigmoid$/.test(String(given));
+/**
+ * Maximum tokens of a text. sentence-transformers writes it to its own file, or since version 6 only to that of the tokenizer, which has a
+ * huge number for no limit.
+ */
+function maxLengthOf(
+  reader: ConfigReader,
+  { sentence, tokenizerConfig }: Pick<ModelFiles, "sentence" | "tokenizerConfig">,
+): number | undefined {
+  const own = sentence?.transformer["max_seq_length"];
+  const given = own ?? tokenizerConfig?.["model_max_length"];
+  if (given === undefined || given === null) return undefined;
+  const [file, key] =
+    own == null ? ["tokenizer_config.json", "model_max_length"] : ["sentence_bert_config.json", "max_seq_length"];
+  if (typeof given !== "number" || !(given >= 1))
+    return reader.refuse("INVALID_FILE", `${file}: ${key}`, `must be a number of tokens (got ${show(given)})`);
+  return Math.trunc(given);
+}
+
+/** What a cross-encoder applies to its score: by default, what makes it a probability. */
+function scoreActivation(reader: ConfigReader, { sentence }: Pick<ModelFiles, "sentence">): ScoreActivation {
+  const { sentence_transformers: nested, sbert_ce_default_activation_function: older } = reader.source;
+  const inConfig = (isDict(nested) ? nested["activation_fn"] : undefined) ?? older;
+  const given = inConfig ?? sentence?.config["activation_fn"];
+  if (given === undefined || given === null) return "Sigmoid";
+  // sentence-transformers too takes its default instead of a function of other code
+  if (typeof given === "string" && !given.startsWith("torch.")) return "Sigmoid";
+  const name = String(given).replace(/^.*\./, "");
+  if (!isScoreActivation(name))
+    return reader.refuse("UNSUPPORTED_MODEL", "activation_fn", `activation ${show(given)} of scores is not supported`);
+  return name;
+}
+
+const isScoreActivation = (name: string): name is ScoreActivation => Object.hasOwn(SCORE_ACTIVATIONS, name);
+
+/** The score that a cross-encoder's output stands for. @internal */
+export function scoreOf(output: number, activation: ScoreActivation): number {
+  return SCORE_ACTIVATIONS[activation](output);
 }

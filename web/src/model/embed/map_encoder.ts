@@ -1,12 +1,13 @@
 // Weights of models that embed: embeddings of positions and types, and the layers after pooling.
 import type { StoredTensor } from "../../files/model_files.js";
+import { encoderOf } from "./encoder_of.js";
 import { wholeTensor } from "../weights/weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, type WeightMapper } from "../weights/weight_mapper.js";
 
 /** What an encoder adds to the embedding of a token. @internal */
 export function addEncoder(mapper: WeightMapper): void {
   const { reader, architecture, config } = mapper.plan;
-  const encoder = architecture.encoder?.(reader);
+  const encoder = encoderOf(architecture, reader);
   if (encoder === undefined) return;
   const { hidden_size, positions, token_types } = config;
   const { names } = mapper;

@@ -37,7 +37,7 @@ export function readDraft(given: unknown): DraftModel | undefined {
   if (!isModel(given)) return fail("INVALID_ARGUMENT", "draft", `must be a loaded model (got ${show(given)})`);
   if (asyncDisposeSymbol in given)
     fail("INVALID_ARGUMENT", "draft", "must be a model of the same thread (got one of a Worker)");
-  if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is an encoder, which generates no text");
+  if (!given.info.generates) fail("INVALID_ARGUMENT", "draft", "is a model that generates no text");
   if (given.info.memory.states > 0)
     fail("INVALID_ARGUMENT", "draft", "has recurrent layers, which can't go back when a guess was wrong");
   return given;

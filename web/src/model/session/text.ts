@@ -9,7 +9,7 @@ import type { RopeConfig } from "../../config/types.js";
 import { Owned } from "../../memory/owned.js";
 import { type AdaptersInUse, checkAdaptersAlive, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
-import { BATCH_TOKENS, type CacheSettings, type ModelCore } from "../model_core.js";
+import { BATCH_TOKENS, type CacheSettings, inBatches, type ModelCore } from "../model_core.js";
 import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
@@ -34,6 +34,8 @@ export class SessionText implements BatchedText {
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
   readonly #ropes: TextRopes;
+  /** Length of the longer text whose LongRoPE factors the keys still have. Most often it is that long again before they are read. */
+  #factorsOf: number | undefined;
   #hasFreshLogits = false; // whether #logits follow the last token
   #hidden: Float32Array | undefined;
   readonly #checkpoints: CheckpointSettings;
@@ -72,6 +74,12 @@ export class SessionText implements BatchedText {
   /** Keys, values and states of the tokens, without those ahead. */
   get memory(): TextMemory {
     this.#forgetAhead();
+    if (this.#factorsOf !== undefined) {
+      const tokens = Int32Array.from(this.#tokens);
+      this.rewind(0);
+      setRopes(this.#held.cache, this.#ropes.requested, tokens.length);
+      inBatches(tokens, (batch, isLast) => this.#forward(batch, isLast));
+    }
     return this.#held;
   }
 
@@ -147,7 +155,7 @@ export class SessionText implements BatchedText {
   freshLogits(): number {
     this.checkAlive();
     if (this.length === 0) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
-    if (!this.#hasFreshLogits) this.#readAgain(this.length - 1, this.length);
+    if (!this.#hasFreshLogits || this.#factorsOf !== undefined) this.#readAgain(this.length - 1, this.length);
     return this.logitsAddress;
   }
 
@@ -189,10 +197,11 @@ export class SessionText implements BatchedText {
       return;
     }
     const length = this.length + added.length;
-    const needsReread = this.#ropes.changeFactors(this.length, length);
+    const needsReread = this.#ropes.changeFactors(this.#factorsOf ?? this.length, length);
     const reread = needsReread ? this.length : 0;
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
+    this.#factorsOf = undefined;
     if (this.length === 0) setRopes(this.cache, this.#ropes.requested, length);
     const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
@@ -252,7 +261,10 @@ export class SessionText implements BatchedText {
    * and reads the tokens from there on again.
    */
   rewind(length: number): void {
+    const from = this.#factorsOf ?? this.length;
+    this.#factorsOf = undefined;
     this.#readAgain(length, length);
+    if (length > 0 && this.#ropes.changeFactors(from, length)) this.#factorsOf = from;
   }
 
   shift(keep: number, discard: number): void {
@@ -303,6 +315,7 @@ export class SessionText implements BatchedText {
       memory.dispose();
       throw error;
     }
+    this.#factorsOf = undefined;
     this.memory.dispose();
     this.#held = memory;
     this.#checkpointLength = 0;
@@ -352,10 +365,7 @@ export class SessionText implements BatchedText {
     this.#tokens.length = known;
     this.#checkpointLength = Math.min(this.#checkpointLength, known);
     this.#changed();
-    for (let first = 0; first < again.length; first += BATCH_TOKENS) {
-      const next = first + BATCH_TOKENS;
-      this.#forward(again.slice(first, next), next >= again.length); // with logits, or reading a token for them would read all of these again
-    }
+    inBatches(again, (batch, isLast) => this.#forward(batch, isLast)); // with logits, or reading a token for them would read all of these again
   }
 
   #changed(): void {

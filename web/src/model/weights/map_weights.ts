@@ -54,10 +54,11 @@ class ModelMapper extends WeightMapper {
       this.addModelNorm("embedding_norm", embedding_norm, hidden_size);
     if (!this.plan.config.is_causal) {
       if (!this.plan.config.normalizes_residual) this.addModelNorm("final_norm", final_norm, hidden_size);
+      if (head !== "") for (const part of ["weight", "bias"]) this.find(`${head}.${part}`); // of a decoder that only embeds
       return;
     }
     // a model without a head uses its embedding
-    const needsHead = this.plan.reader.source["tie_word_embeddings"] === false;
+    const needsHead = this.plan.reader.source["tie_word_embeddings"] === false && this.plan.noText === undefined;
     const headWeight = needsHead ? this.tensor(`${head}.weight`) : this.find(`${head}.weight`);
     if (headWeight !== undefined)
       this.matrix(NO_LAYER, MODEL_MATRICES.indexOf("head"), 0, vocabulary_size, hidden_size, [wholeTensor(headWeight)]);
