@@ -124,3 +124,23 @@ test("errors name the flag or the text, with their exit codes", async () => {
   assert.match(long.stderr, /^error: text 1: has \d+ tokens, more than the model's 96; split it, pass --truncate/m);
   assert.equal((await ropewalk(["embed", model, "the cat ".repeat(40), "--truncate"])).status, 0);
 });
+
+test("--normalize divides vectors by their length, whatever the model's files say", async () => {
+  const model = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
+  const lengthWith = async (...flags) => {
+    const { stdout } = await ropewalk(["embed", model, "the cat", "--json", ...flags]);
+    const { normalize, embeddings } = JSON.parse(stdout);
+    return [normalize, Math.hypot(...embeddings[0].vector)];
+  };
+  const [normalizes, length] = await lengthWith("--normalize");
+  assert.equal(normalizes, true);
+  assert.ok(Math.abs(length - 1) < 1e-6);
+  for (const flags of [[], ["--no-normalize"]]) {
+    const [plain, other] = await lengthWith(...flags);
+    assert.equal(plain, false);
+    assert.ok(Math.abs(other - 1) > 0.1);
+  }
+  const { status, stderr } = await ropewalk(["embed", model, "the cat", "--normalize", "--no-normalize"]);
+  assert.equal(status, 2);
+  assert.match(stderr, /--normalize can't be used with --no-normalize/);
+});

@@ -74,3 +74,31 @@ test("an adapter of another model, and a path that doesn't exist", async () => {
   assert.equal(missing.status, 1);
   assert.match(missing.stderr, /no such file/);
 });
+
+test("embed and rank with an adapter", async () => {
+  const rw = await load();
+  const model = await rw.model(llama);
+  const adapters = [{ adapter: await model.loadAdapter(all), scale: 0.5 }];
+  const [wanted] = await model.embed([PROMPT], { adapters });
+  model.dispose();
+  const embed = async (...flags) => {
+    const { stdout, status, stderr } = await ropewalk(["embed", llama, PROMPT, "--json", ...flags]);
+    assert.equal(status, 0, stderr);
+    return JSON.parse(stdout).embeddings[0].vector;
+  };
+  assert.deepEqual(await embed("--lora", `${all}:0.5`), [...wanted]);
+  assert.notDeepEqual(await embed(), [...wanted]);
+  // it is loaded, and found to be of another model
+  const ranker = golden("tiny_models/bert_ranker");
+  const { status, stderr } = await ropewalk(["rank", ranker, "a", "b", "--lora", all]);
+  assert.equal(status, 1);
+  assert.match(stderr, /adapter_model\.safetensors/);
+});
+
+test("a scale that isn't a number is wrong usage", async () => {
+  for (const given of [`${all}/:x`, `${all}:x`, `${all}:`, "nothere/:x"]) {
+    const { status, stderr } = await ropewalk(["generate", llama, PROMPT, "--lora", given]);
+    assert.equal(status, 2, `${given}: ${stderr}`);
+    assert.match(stderr, /The scale after : must be a number/, given);
+  }
+});

@@ -8,6 +8,7 @@ import { load } from "ropewalk";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const llama = fileURLToPath(new URL("../golden/tiny_models/llama/model.gguf", import.meta.url));
+const bert = fileURLToPath(new URL("../golden/tiny_models/bert", import.meta.url));
 const TEXT = "the dog runs over there";
 
 async function traced(options) {
@@ -106,15 +107,24 @@ test("errors name the option, and write nothing", () =>
       [[llama, TEXT, "-o", join(folder, "out.txt")], "--output"],
       [[llama, TEXT, "-o", npy], "--what"],
       [[llama, TEXT, "-o", npy, "--what", "keyz"], undefined],
-      [[llama, TEXT, "-o", npy, "--what", "keys", "--layers", "99"], "layers[0]"],
+      [[llama, TEXT, "-o", npy, "--what", "keys", "--layers", "99"], "--layers"],
+      [[llama, TEXT, "-o", npy, "--what", "attention", "--heads", "0,77"], "--heads"],
+      [[llama, TEXT, "-o", npy, "--what", "keys", "--layers", "0-1"], undefined, /separated by commas/],
+      [[llama, "", "-o", npy, "--what", "keys"], "text", /is empty/],
+      [
+        [bert, TEXT, "-o", npy, "--what", "hidden"],
+        "model.safetensors",
+        /only models that generate text can be traced/,
+      ],
       [[llama, TEXT, "-o", npy, "--what", "keys", "--heads", "-1"], undefined],
       [[copy, TEXT, "-o", copy], "--output"],
       [[llama, TEXT], undefined],
     ];
-    for (const [words, field] of cases) {
+    for (const [words, field, message = /./] of cases) {
       const { status, stdout, stderr } = await ropewalk(["trace", ...words, "--json"]);
       assert.ok(status > 0, words.join(" "));
       const { error } = JSON.parse(stdout || stderr);
+      assert.match(error.message, message, words.join(" "));
       if (field !== undefined) assert.equal(error.field, field, words.join(" "));
       else assert.equal(error.code, "USAGE", words.join(" "));
     }

@@ -111,6 +111,8 @@ function fieldInOptions(field: string, options: GivenOptions): string {
   if (field === "folder: files") return options.source ?? field;
   const text = /^(text|document)s\[(\d+)\]$/.exec(field);
   if (text !== null) return `${text[1]} ${Number(text[2]) + 1}`;
+  const listed = /^(\w+)\[\d+\]$/.exec(field); // an entry of an option with a list
+  if (listed !== null && flag(listed[1]!) !== undefined) return flag(listed[1]!)!;
   // keys of a scaling that the user named are the user's as well
   const isScaling = field.startsWith("rope_scaling.") && (has("ropeType") || has("scaling"));
   const isOverride = isOfOverrides(field) || isScaling;

@@ -10,10 +10,10 @@ import { fallbackWarnings, type QuantizeFlags, unusedWarnings } from "./quantize
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
 import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
-/** Throws UNSUPPORTED_MODEL for an encoder. */
-export function requireText({ info }: Pick<Model, "info">): void {
+/** Throws UNSUPPORTED_MODEL for a model that generates no text. */
+export function requireText({ info }: Pick<Model, "info">, otherwise?: string): void {
   if (info.noText === undefined) return;
-  const advice = info.ranks ? "use ropewalk rank" : "use ropewalk embed";
+  const advice = otherwise ?? (info.ranks ? "use ropewalk rank" : "use ropewalk embed");
   fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}; ${advice}`);
 }
 

@@ -1,5 +1,6 @@
 // The option --lora, of commands that read or generate text.
-import { Option } from "commander";
+import { existsSync } from "node:fs";
+import { InvalidArgumentError, Option } from "commander";
 import type { AdapterOptions, Model } from "../index.node.js";
 import { choiceLine } from "./loaded_model.js";
 import { hubOptions } from "./hub_options.js";
@@ -28,6 +29,10 @@ export function loraOption(): Option {
 /** A number after the last colon is the scale. */
 function parseAdapter(text: string): NamedAdapter {
   const [, source, scale] = /^(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i.exec(text) ?? [];
+  const path = text.slice(0, Math.max(0, text.lastIndexOf(":")));
+  // names on the Hub may end in :Q4_K_M, those of files in anything
+  if (source === undefined && path.length > 1 && (/[\\/]$/.test(path) || existsSync(path)) && !existsSync(text))
+    throw new InvalidArgumentError("The scale after : must be a number.");
   return source === undefined ? { source: text, scale: 1 } : { source, scale: Number(scale) };
 }
 

@@ -70,7 +70,9 @@ async function writeTrace(
   const text = given === "-" ? await readStream(process.stdin) : given;
   const rw = await load({ threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    requireText(model);
+    requireText(model, "only models that generate text can be traced");
+    if (model.tokenizer.encode(text).length === 0)
+      fail("INVALID_ARGUMENT", "text", "is empty, and this model has no begin token; pass some text");
     const session = model.session();
     try {
       const trace = await session.trace(text, {
@@ -145,5 +147,9 @@ function parseWhat(list: string): Traced[] {
 }
 
 function parseIndices(list: string): number[] {
-  return list.split(",").map((index) => parseInteger(0)(index));
+  return list.split(",").map((index) => {
+    if (!/^\d+$/.test(index.trim()))
+      throw new InvalidArgumentError("Must be integers from 0 up, separated by commas, for example 0,5.");
+    return parseInteger(0)(index);
+  });
 }

@@ -4,6 +4,7 @@ import { type EmbeddingInfo, load, type Pooling } from "../../index.node.js";
 import { POOLINGS } from "../../model/embed/embedding_plan.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
@@ -11,7 +12,7 @@ import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { shownText, textArguments } from "./text_arguments.js";
 
-interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags {
   pooling?: Pooling;
   dimensions?: number;
   prompt?: string | false;
@@ -43,12 +44,14 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .option("--dimensions <n>", "keep the first n elements of each vector (default: all)", parseInteger(1))
     .option("--prompt <name>", "write this prompt of the model before each text (default: the model's)")
     .option("--no-prompt", "write no prompt before the texts")
-    .option("--no-normalize", "leave vectors as long as they are (default: as the model's files say)")
+    .option("--normalize", "divide vectors by their length (default: as the model's files say)")
+    .option("--no-normalize", "leave vectors as long as they are")
     .option("--truncate", "cut texts that are too long")
     .option("--context <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
+    .addOption(loraOption())
     .addOption(threadOption())
     .addOption(quantizeOption());
-  refuseBothPrompts(command);
+  for (const name of ["prompt", "normalize"]) refuseBoth(command, name);
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, texts: readonly string[], flags: Flags) =>
@@ -67,6 +70,7 @@ async function run(
   const { pooling, dimensions, prompt, normalize, truncate } = flags;
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    const adapters = await loadAdapters(terminal, model, flags, signal);
     warnAboutLength(terminal, { rope: model.rope, contextLength: model.info.contextLength }, model);
     const embed = (update: ProgressBar["update"]): Promise<Float32Array[]> =>
       model.embed(texts, {
@@ -76,8 +80,9 @@ async function run(
         ...(dimensions !== undefined && { dimensions }),
         ...(typeof prompt === "string" && { prompt }),
         ...(prompt === false && { prompt: null }),
-        ...(normalize === false && { normalize }),
+        ...(normalize !== undefined && { normalize }),
         ...(truncate && { truncate }),
+        ...adapters,
       });
     const vectors = await withProgress(terminal, "Embedding", embed, texts.length);
     const { name, embedding, ranks } = model.info;
@@ -111,7 +116,7 @@ interface Used {
 function usedOptions({ pooling, normalize, dimensions, prompt }: Flags, defaults: EmbeddingInfo): Used {
   return {
     pooling: pooling ?? defaults.pooling,
-    normalize: normalize === false ? false : defaults.normalize,
+    normalize: normalize ?? defaults.normalize,
     dimensions: dimensions ?? defaults.dimensions,
     prompt: prompt === false ? null : (prompt ?? defaults.defaultPrompt ?? null),
   };
@@ -129,11 +134,11 @@ function summary({ pooling, normalize, dimensions, prompt }: Used, model: Embedd
 }
 
 /** They are one value to Commander, which lets the last one win. */
-function refuseBothPrompts(command: Command): void {
+function refuseBoth(command: Command, option: string): void {
   const given = new Set<string>();
-  for (const name of ["prompt", "no-prompt"])
+  for (const name of [option, `no-${option}`])
     command.on(`option:${name}`, () => {
-      if (given.add(name).size > 1) command.error("error: --prompt can't be used with --no-prompt");
+      if (given.add(name).size > 1) command.error(`error: --${option} can't be used with --no-${option}`);
     });
 }
 

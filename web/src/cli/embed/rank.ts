@@ -4,6 +4,7 @@ import { fail } from "../../base/errors.js";
 import { load, type Ranked } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, withModel } from "../loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
@@ -11,7 +12,7 @@ import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { shownText, textArguments, textLines } from "./text_arguments.js";
 
-interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags {
+interface Flags extends RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags {
   documents?: string;
   top?: number;
   truncate?: true;
@@ -40,6 +41,7 @@ export function addRank(program: Command, terminal: () => Terminal): void {
     .option("--top <n>", "print only the n best documents (default: all)", parseInteger(1))
     .option("--truncate", "cut documents that are too long")
     .option("--context <n>", "maximum tokens of query and document (default: the model's)", parseInteger(1))
+    .addOption(loraOption())
     .addOption(threadOption())
     .addOption(quantizeOption());
   addRopeOptions(command)
@@ -60,11 +62,13 @@ async function run(
   const documents = await documentsOf(given, flags.documents);
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    const adapters = await loadAdapters(terminal, model, flags, signal);
     const rank = (update: ProgressBar["update"]): Promise<Ranked[]> =>
       model.rank(query, documents, {
         signal,
         onProgress: ({ done, total }) => update(done, total),
         ...(flags.truncate && { truncate: true }),
+        ...adapters,
       });
     const ranked = await withProgress(terminal, "Ranking", rank, documents.length);
     const best = ranked.slice(0, flags.top);
