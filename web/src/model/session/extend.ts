@@ -11,9 +11,9 @@ export function extendText(text: SessionText, given?: number): void {
   const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
   const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
   if (overrides !== undefined) {
-    const group = text.groupOf("full_attention");
+    const group = text.ropes.groupOf("full_attention");
     if (group === undefined) fail("INVALID_ARGUMENT", "kind", "no full_attention layer of this model has RoPE");
-    text.retune(group, overrideRopeConfig(text.ropeOf(group), overrides));
+    text.retune(group, overrideRopeConfig(text.ropes.requested[group]!, overrides));
   }
   text.contextLength = contextLength;
 }

@@ -39,7 +39,7 @@ export function restoreText(text: SessionText, bytes: Uint8Array, rope: Restored
   const { images, ...saved } = readSession(bytes, {
     fingerprint: withAdapters(text.core.fingerprint, text.adapters),
     vocabularySize: text.core.vocabularySize,
-    ropeGroups: text.ropeGroups,
+    ropeGroups: text.ropes.requested.length,
   });
   const { length } = saved.tokens;
   if (length > text.contextLength)

@@ -13,11 +13,11 @@ const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 export function retuning(text: SessionText, rope: RopeOverrides, options?: RetuneSessionOptions): () => void {
   const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
   const contextLength = checkContext(given ?? text.contextLength);
-  const group = text.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
+  const group = text.ropes.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
   if (text.rope === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
   if (group === undefined)
     return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
-  const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropeOf(group), rope));
+  const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropes.requested[group]!, rope));
   return () => {
     if (contextLength < text.length) {
       const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;

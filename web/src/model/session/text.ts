@@ -10,7 +10,6 @@ import { Owned } from "../../memory/owned.js";
 import { type AdaptersInUse, checkAdaptersAlive, withAdapters } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import { BATCH_TOKENS, type CacheSettings, inBatches, type ModelCore } from "../model_core.js";
-import { type AttentionKind, cacheLayers, ropeKind } from "../model_plan.js";
 import { cachedRows, checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
 import { checkWatchable, type LayerWatcher, type Recorder } from "../layer_walk.js";
@@ -33,7 +32,7 @@ export class SessionText implements BatchedText {
   #tokens: number[] = [];
   /** What {@link tokens} returned, until the tokens change. */
   #shownTokens: readonly number[] | undefined;
-  readonly #ropes: TextRopes;
+  readonly ropes: TextRopes;
   /** Length of the longer text whose LongRoPE factors the keys still have. Most often it is that long again before they are read. */
   #factorsOf: number | undefined;
   #hasFreshLogits = false; // whether #logits follow the last token
@@ -55,7 +54,7 @@ export class SessionText implements BatchedText {
       this.checkAlive();
       checkAdaptersAlive(this.adapters);
     });
-    this.#ropes = new TextRopes(this.cache);
+    this.ropes = new TextRopes(this.cache, core.plan);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
@@ -77,7 +76,7 @@ export class SessionText implements BatchedText {
     if (this.#factorsOf !== undefined) {
       const tokens = Int32Array.from(this.#tokens);
       this.rewind(0);
-      setRopes(this.#held.cache, this.#ropes.requested, tokens.length);
+      setRopes(this.#held.cache, this.ropes.requested, tokens.length);
       inBatches(tokens, (batch, isLast) => this.#forward(batch, isLast));
     }
     return this.#held;
@@ -130,25 +129,10 @@ export class SessionText implements BatchedText {
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
-    return this.#ropes.requested[this.groupOf("full_attention") ?? this.groupOf("sliding_attention") ?? -1] ?? null;
-  }
-
-  /** The group of the layers of a kind; undefined if they have no RoPE. */
-  groupOf(kind: AttentionKind): number | undefined {
-    const { plan } = this.core;
-    const own = cacheLayers(plan).map((index) => plan.layers[index]!);
-    const layer = own.findIndex((candidate) => ropeKind(candidate) === kind);
-    return layer < 0 ? undefined : this.cache.layers[layer]!.group;
-  }
-
-  /** Number of groups of layers that share a RoPE. */
-  get ropeGroups(): number {
-    return this.#ropes.requested.length;
-  }
-
-  /** The requested RoPE of a group. */
-  ropeOf(group: number): Readonly<RopeConfig> {
-    return this.#ropes.requested[group]!;
+    return (
+      this.ropes.requested[this.ropes.groupOf("full_attention") ?? this.ropes.groupOf("sliding_attention") ?? -1] ??
+      null
+    );
   }
 
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
@@ -197,12 +181,12 @@ export class SessionText implements BatchedText {
       return;
     }
     const length = this.length + added.length;
-    const needsReread = this.#ropes.changeFactors(this.#factorsOf ?? this.length, length);
+    const needsReread = this.ropes.changeFactors(this.#factorsOf ?? this.length, length);
     const reread = needsReread ? this.length : 0;
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
     this.#factorsOf = undefined;
-    if (this.length === 0) setRopes(this.cache, this.#ropes.requested, length);
+    if (this.length === 0) setRopes(this.cache, this.ropes.requested, length);
     const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
     for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
@@ -228,7 +212,7 @@ export class SessionText implements BatchedText {
   readAhead(token: number, guesses: readonly number[]): void {
     this.checkAlive();
     const tokens = Int32Array.of(token, ...guesses);
-    if (this.length === 0 || this.#ropes.changeFactors(this.length, this.length + tokens.length)) return;
+    if (this.length === 0 || this.ropes.changeFactors(this.length, this.length + tokens.length)) return;
     const memory = this.memory;
     try {
       this.core.forward(memory, tokens, this.#watchers, this.length);
@@ -264,7 +248,7 @@ export class SessionText implements BatchedText {
     const from = this.#factorsOf ?? this.length;
     this.#factorsOf = undefined;
     this.#readAgain(length, length);
-    if (length > 0 && this.#ropes.changeFactors(from, length)) this.#factorsOf = from;
+    if (length > 0 && this.ropes.changeFactors(from, length)) this.#factorsOf = from;
   }
 
   shift(keep: number, discard: number): void {
@@ -291,7 +275,7 @@ export class SessionText implements BatchedText {
 
   /** Sets the RoPE of a group of layers. */
   retune(group: number, rope: Readonly<RopeConfig>): void {
-    this.#ropes.retune(this.cache, group, rope, this.length);
+    this.ropes.retune(this.cache, group, rope, this.length);
     this.#changed();
   }
 
@@ -299,7 +283,7 @@ export class SessionText implements BatchedText {
     const cache = saveCache(this.cache, 0);
     const states = this.memory.saveStates();
     return writeSession(
-      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.#ropes.requested },
+      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.ropes.requested },
       cache,
       states,
     );
@@ -307,7 +291,7 @@ export class SessionText implements BatchedText {
 
   /** Builds a new memory, and only then replaces the old one. Keys that other RoPEs have rotated are re-rotated. */
   restore({ tokens, ropes: saved }: SavedSession, images: SavedImages, rope: RestoredRope): void {
-    const ropes = rope === "model" ? this.#ropes.model : saved;
+    const ropes = rope === "model" ? this.ropes.model : saved;
     const memory = this.#newMemory(this.adapters, keyModeOf(images.cache));
     try {
       restoreMemory(memory, tokens.length, () => setRopes(memory.cache, ropes, tokens.length), images);
@@ -320,7 +304,7 @@ export class SessionText implements BatchedText {
     this.#held = memory;
     this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
-    this.#ropes.replace(ropes);
+    this.ropes.replace(ropes);
     this.#changed();
   }
 
@@ -339,7 +323,7 @@ export class SessionText implements BatchedText {
     this.#held.copy(memory);
     this.#checkpointLength = Math.min(other.#checkpointLength, other.length);
     this.#tokens = other.#tokens.slice();
-    this.#ropes.replace(other.#ropes.requested);
+    this.ropes.replace(other.ropes.requested);
     this.changes.copy(other.changes);
     this.#changed();
     if (!other.#hasFreshLogits) return;

@@ -4,17 +4,28 @@ import type { KvCacheCore } from "../../cache/core.js";
 import { retune } from "../../cache/retune.js";
 import type { RopeConfig } from "../../config/types.js";
 import { usesLongFactors, withLongFactors } from "../long_rope.js";
+import { type AttentionKind, cacheLayers, type ModelPlan, ropeKind } from "../model_plan.js";
 
 /** @internal */
 export class TextRopes {
   /** Those of the model. */
   readonly model: readonly Readonly<RopeConfig>[];
   #requested: Readonly<RopeConfig>[];
+  readonly #groups = new Map<AttentionKind, number | undefined>();
 
   /** @param cache - a new one of the model */
-  constructor(cache: KvCacheCore) {
+  constructor(cache: KvCacheCore, plan: ModelPlan) {
     this.model = cache.groups.map(({ config }) => config);
     this.#requested = this.model.slice();
+    cacheLayers(plan).forEach((index, layer) => {
+      const kind = ropeKind(plan.layers[index]!);
+      if (kind !== undefined && !this.#groups.has(kind)) this.#groups.set(kind, cache.layers[layer]!.group);
+    });
+  }
+
+  /** The group of the layers of a kind; undefined if they have no RoPE. */
+  groupOf(kind: AttentionKind): number | undefined {
+    return this.#groups.get(kind);
   }
 
   get requested(): readonly Readonly<RopeConfig>[] {
