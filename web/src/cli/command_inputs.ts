@@ -82,7 +82,7 @@ async function partsOf(folder: string, main: string): Promise<(name: string) => 
   }
   if (!main.endsWith(".json")) return () => false;
   const listed = await readFile(join(folder, main), "utf8")
-    .then((text): unknown[] => Object.values((JSON.parse(text) as { weight_map: object }).weight_map))
+    .then((text) => Object.values((JSON.parse(text) as { weight_map: Record<string, unknown> }).weight_map))
     .catch(() => undefined);
   return (name) => listed === undefined || listed.includes(name);
 }
