@@ -23,7 +23,11 @@ export function idsIn(vocabulary: Vocabulary, config: Dict, key: string, warn?: 
   const ids = isArray(value) ? value : [value];
   const wrong = ids.find((id) => !Number.isInteger(id));
   if (wrong !== undefined)
-    fail("INVALID_FILE", `generation_config.json ${key}`, `must be one or more token ids (got ${show(wrong)})`);
+    fail(
+      "INVALID_FILE",
+      `generation_config.json ${key}`,
+      `must be one or more token ids of the vocabulary (got ${show(wrong)})`,
+    );
   const known = (ids as number[]).filter((id) => vocabulary.pieces[id] !== undefined);
   const others = (ids as number[]).filter((id) => !known.includes(id));
   if (others.length > 0)
