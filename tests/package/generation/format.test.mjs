@@ -2,8 +2,9 @@
 // in tests/unit/grammar.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
-import { fileURLToPath } from "node:url";
 import { load as loadWorker } from "ropewalk/worker";
+import { partsOf, readTiny, written } from "../../files/model_parts.mjs";
+import { fileOf } from "../../files/reading.mjs";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rw } from "../helpers/runtime.mjs";
 
@@ -83,7 +84,11 @@ test("sessions with the same format don't disturb each other", async () => {
 });
 
 test("a model without an end token can't write the empty text", async () => {
-  const endless = await rw.model(fileURLToPath(new URL("../../../examples/small_model/", import.meta.url)));
+  const parts = await partsOf("llama", "safetensors");
+  parts.keys.eos_token_id = null;
+  const tokenizer = readTiny("llama/tokenizer.json").toString().replaceAll("</s>", "<other>");
+  parts.others = [fileOf("tokenizer.json", new TextEncoder().encode(tokenizer))];
+  const endless = await rw.model(written(parts, "safetensors"));
   for (const format of [{ choices: [""] }, { regex: /^$/ }, { grammar: 'root ::= ""' }])
     await refuses(
       generated(endless, { format }),
