@@ -129,6 +129,7 @@ struct BlockOfFiveBits : SimpleBlock<Offset, 31, Minimums> {
   static constexpr int kHalves = Minimums ? 2 : 1;
   static constexpr int kPlaneUnits = 4;
   using SimpleBlock<Offset, 31, Minimums>::SimpleBlock;
+  // the upper bit is tested, because engines take long for shifts by a variable
   template <int, int Plane>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
     const v128_t nibbles = bits_from<4 * Plane>(this->fields.word(kHalves, 1 + i), kLanes.bits_0_3);

@@ -179,8 +179,21 @@ struct RelaxedPairDot : RelaxedByteDot<false> {
   }
 };
 
-// The same for four tokens: pairs are added to the totals when a loop ends.
-struct RelaxedPairFour : RelaxedByteDot<false> {
+// The same for tiles of quants so small that the sums of 32 columns fit.
+struct RelaxedPairTile : RelaxedByteDot<false> {
+  static constexpr int kLargest = 32767 / (2 * 127 * kSteps);
+
+  ROPEWALK_INLINE static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
+  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
+    return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
+  }
+  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
+    return wasm_i32x4_add(RelaxedByteDot::start(offset, x_sums), wasm_i32x4_extadd_pairwise_i16x8(sum));
+  }
+};
+
+// The same for four tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals.
+struct RelaxedPairFour : RelaxedPairTile {
   template <class Block>
   static constexpr int kTogether = RelaxedPairDot::kTogether<Block>;
 
@@ -195,22 +208,6 @@ struct RelaxedPairFour : RelaxedByteDot<false> {
     v128_t (&totals)[kTileTokens][2];
     v128_t sums[kTileTokens][2] = {};  // pairs
   };
-  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
-    return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
-  }
-};
-
-// The same for tiles of quants so small that the sums of 32 columns fit.
-struct RelaxedPairTile : RelaxedByteDot<false> {
-  static constexpr int kLargest = 32767 / (2 * 127 * kSteps);
-
-  ROPEWALK_INLINE static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
-  ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
-    return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
-  }
-  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
-    return wasm_i32x4_add(RelaxedByteDot::start(offset, x_sums), wasm_i32x4_extadd_pairwise_i16x8(sum));
-  }
 };
 
 // How this engine reads the second operand of the relaxed dot product if its sign bit is set. WebAssembly leaves that to the engine, but

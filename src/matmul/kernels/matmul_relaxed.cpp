@@ -4,31 +4,29 @@
 namespace ropewalk {
 namespace {
 
+// Calls act.operator()<Dot>() with the fastest dot product of any bytes in this engine.
+template <class Act>
+void with_any_bytes(Act&& act) {
+  switch (relaxed_sign()) {
+    case RelaxedSign::is_signed: return act.template operator()<RelaxedByteDot<true>>();
+    case RelaxedSign::is_unsigned: return act.template operator()<RelaxedByteDot<false>>();
+    case RelaxedSign::neither: return act.template operator()<WordDot>();
+  }
+}
+
 template <class Block>
 void multiply_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  switch (relaxed_sign()) {
-    case RelaxedSign::is_signed: return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, x, sums);
-    case RelaxedSign::is_unsigned: return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
-    case RelaxedSign::neither: return quantized_token<RelaxedMultiplyAdd, WordDot, Block>(panel, x, sums);
-  }
+  with_any_bytes([&]<class Dot>() { quantized_token<RelaxedMultiplyAdd, Dot, Block>(panel, x, sums); });
 }
 
 template <class Block>
 void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  switch (relaxed_sign()) {
-    case RelaxedSign::is_signed: return unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, columns, chunk);
-    case RelaxedSign::is_unsigned: return unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, columns, chunk);
-    case RelaxedSign::neither: return unpack_quantized<RelaxedMultiplyAdd, WordDot, Block>(panel, columns, chunk);
-  }
+  with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, columns, chunk); });
 }
 
 template <class Block>
 void multiply_four_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  switch (relaxed_sign()) {
-    case RelaxedSign::is_signed: return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<true>, Block>(panel, x, sums);
-    case RelaxedSign::is_unsigned: return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
-    case RelaxedSign::neither: return quantized_four<RelaxedMultiplyAdd, WordDot, Block>(panel, x, sums);
-  }
+  with_any_bytes([&]<class Dot>() { quantized_four<RelaxedMultiplyAdd, Dot, Block>(panel, x, sums); });
 }
 
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
