@@ -1,7 +1,8 @@
 // The texts that several patterns allow at once, of lengths between limits.
 import { type Expression, type MachineState, mergeRanges, NOTHING, type Range } from "../expression.js";
 import { alphabetOf } from "./alphabet.js";
-import { MOST_EDGES, MOST_STATES, TooLarge } from "./limits.js";
+import { Found } from "./found.js";
+import { MOST_EDGES, TooLarge } from "./limits.js";
 import { Nodes, Sets, Subsets } from "./nodes.js";
 
 /** What a text must and mustn't match as a whole, and how many characters it has. Expressions have no rules. */
@@ -39,21 +40,6 @@ export function intersection(
   return expressionOf(machine, classes, character);
 }
 
-/** Numbers of states that are found from the first one on. */
-class Found<Key> {
-  readonly keys: Key[] = [];
-  readonly #ids = new Map<string, number>();
-
-  idOf(key: Key, name: string): number {
-    const known = this.#ids.get(name);
-    if (known !== undefined) return known;
-    if (this.keys.length >= MOST_STATES) throw new TooLarge();
-    const id = this.keys.push(key) - 1;
-    this.#ids.set(name, id);
-    return id;
-  }
-}
-
 function product(parts: readonly { subsets: Subsets; isNegated: boolean }[], classes: number): Machine {
   const found = new Found<readonly number[]>();
   const idOf = (states: readonly number[]): number =>
@@ -71,10 +57,21 @@ function product(parts: readonly { subsets: Subsets; isNegated: boolean }[], cla
   return pruned({ next, canEnd });
 }
 
+/** The states that have an edge from a state. */
+function statesAfter(ways: Int32Array): number[] {
+  return [...new Set(ways)].filter((to) => to >= 0);
+}
+
+/** The states that have an edge to each state. */
+function statesBefore(next: Machine["next"]): number[][] {
+  const before: number[][] = next.map(() => []);
+  next.forEach((ways, i) => statesAfter(ways).forEach((to) => before[to]!.push(i)));
+  return before;
+}
+
 /** A machine without states from which no text can end. It has no states at all if there is no text. */
 function pruned({ next, canEnd }: Machine): Machine {
-  const before: number[][] = next.map(() => []);
-  next.forEach((ways, i) => new Set(ways).forEach((to) => to >= 0 && before[to]!.push(i)));
+  const before = statesBefore(next);
   const alive = new Set<number>(canEnd.flatMap((can, i) => (can ? [i] : [])));
   for (const state of alive) for (const one of before[state]!) alive.add(one); // a Set also visits what is added
   if (!alive.has(0)) return { next: [], canEnd: [] };
@@ -114,8 +111,7 @@ function limited(machine: Machine, least: number, most: number): Machine {
 
 /** The fewest characters after each state. */
 function shortestRests({ next, canEnd }: Machine): Float64Array {
-  const before: number[][] = next.map(() => []);
-  next.forEach((ways, i) => new Set(ways).forEach((to) => to >= 0 && before[to]!.push(i)));
+  const before = statesBefore(next);
   const rests = new Float64Array(next.length).fill(Infinity);
   let level = canEnd.flatMap((can, i) => (can ? [i] : []));
   for (let length = 0; level.length > 0; length++) {
@@ -128,9 +124,8 @@ function shortestRests({ next, canEnd }: Machine): Float64Array {
 
 /** The most characters after each state. States that can be reached again from those after them have no limit. */
 function longestRests({ next }: Machine): Float64Array {
-  const after = next.map((ways) => [...new Set(ways)].filter((to) => to >= 0));
-  const before: number[][] = next.map(() => []);
-  after.forEach((ways, i) => ways.forEach((to) => before[to]!.push(i)));
+  const after = next.map(statesAfter);
+  const before = statesBefore(next);
   const rests = new Float64Array(next.length).fill(Infinity);
   const missing = after.map((ways) => ways.length);
   const open = missing.flatMap((count, i) => (count === 0 ? [i] : []));

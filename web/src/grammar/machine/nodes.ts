@@ -1,5 +1,6 @@
 // Patterns as nodes over sets of characters, and the sets of nodes that a text can be at.
 import type { Expression, Range } from "../expression.js";
+import { Found } from "./found.js";
 import { MOST_EDGES, MOST_STATES, TooLarge } from "./limits.js";
 
 /** Reads a character of a set, goes on at other nodes without one, or ends the text. */
@@ -126,8 +127,7 @@ export class Nodes {
 
 /** The states of nodes, made when they are first needed. State 0 allows no more text. */
 export class Subsets {
-  readonly #subsets: (readonly number[])[] = [[]];
-  readonly #ids = new Map<string, number>([["", 0]]);
+  readonly #found = new Found<readonly number[]>();
   readonly #next: (readonly number[] | undefined)[] = [];
   #work = 0;
 
@@ -135,19 +135,21 @@ export class Subsets {
     private readonly nodes: Nodes,
     private readonly ofSets: readonly (readonly number[])[],
     private readonly classes: number,
-  ) {}
+  ) {
+    this.#idOf([]);
+  }
 
   start(): number {
     return this.#idOf(this.nodes.start());
   }
 
   canEnd(state: number): boolean {
-    return this.nodes.canEnd(this.#subsets[state]!);
+    return this.nodes.canEnd(this.#found.keys[state]!);
   }
 
   /** The state after a character of each class. @throws TooLarge */
   after(state: number): readonly number[] {
-    const subset = this.#subsets[state]!;
+    const subset = this.#found.keys[state]!;
     this.#work += subset.length;
     if (this.#work > MOST_EDGES) throw new TooLarge();
     return (this.#next[state] ??= this.nodes
@@ -156,12 +158,6 @@ export class Subsets {
   }
 
   #idOf(nodes: readonly number[]): number {
-    const key = nodes.join();
-    const known = this.#ids.get(key);
-    if (known !== undefined) return known;
-    if (this.#subsets.length >= MOST_STATES) throw new TooLarge();
-    const id = this.#subsets.push(nodes) - 1;
-    this.#ids.set(key, id);
-    return id;
+    return this.#found.idOf(nodes, nodes.join());
   }
 }

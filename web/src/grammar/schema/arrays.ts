@@ -1,7 +1,6 @@
 // The texts of JSON arrays.
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
-import { listOf } from "../../base/lists.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
 import { COMMA, SPACE } from "./space.js";
 import { lengthOf } from "./strings.js";
@@ -19,9 +18,9 @@ export type AddRule = (expression: Expression) => Expression;
 
 /** @throws INVALID_ARGUMENT: `uniqueItems` of elements that aren't listed, which a grammar can't follow */
 export function arrayExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
-  const prefix = listOf(schema["prefixItems"] ?? [], `${path}.prefixItems`, "a list of schemas");
-  const least = lengthOf(schema["minItems"], 0, `${path}.minItems`);
-  const given = lengthOf(schema["maxItems"], Infinity, `${path}.maxItems`);
+  const prefix = (schema["prefixItems"] ?? []) as unknown[];
+  const least = lengthOf(schema["minItems"], 0);
+  const given = lengthOf(schema["maxItems"], Infinity);
   const most = schema["items"] === false ? Math.min(given, prefix.length) : given;
   if (schema["uniqueItems"] !== undefined && most > 1) {
     const values = prefix.length === 0 ? fewValues(schema["items"], `${path}.items`) : undefined;

@@ -1,9 +1,7 @@
 // Keywords about some values only, as schemas with anyOf and allOf: if, dependentRequired, dependentSchemas, dependencies,
 // contains. What they allow may be less than the keyword does, as said at each.
-import { isDict, type Dict } from "../../base/dict.js";
-import { fail } from "../../base/errors.js";
+import type { Dict } from "../../base/dict.js";
 import { listOf } from "../../base/lists.js";
-import { show } from "../../base/show.js";
 import { lengthOf } from "./strings.js";
 import { failTooLarge } from "./work.js";
 
@@ -23,9 +21,7 @@ export function conditionsOf(schema: Dict, path: string): unknown[] {
 
 /** If a property is present, others are required, or another schema holds. */
 function dependent(schema: Dict, keyword: string, path: string): Dict[] {
-  const given = schema[keyword] ?? {};
-  if (!isDict(given)) fail("INVALID_ARGUMENT", `${path}.${keyword}`, `must be an object (got ${show(given)})`);
-  return Object.entries(given).map(([name, needed]) => ({
+  return Object.entries((schema[keyword] ?? {}) as Dict).map(([name, needed]) => ({
     anyOf: [
       { properties: { [name]: false } },
       Array.isArray(needed)
@@ -39,8 +35,8 @@ function dependent(schema: Dict, keyword: string, path: string): Dict[] {
 function contained(schema: Dict, path: string): Dict[] {
   const { contains, prefixItems } = schema;
   if (contains === undefined) return [];
-  const least = lengthOf(schema["minContains"], 1, `${path}.minContains`);
-  const most = lengthOf(schema["maxContains"], Infinity, `${path}.maxContains`);
+  const least = lengthOf(schema["minContains"], 1);
+  const most = lengthOf(schema["maxContains"], Infinity);
   if (least === 0 && most === Infinity) return [];
   const prefix = Array.isArray(prefixItems) ? prefixItems.length : 0;
   const others = most === Infinity ? true : { not: contains };

@@ -45,12 +45,17 @@ export function numbersBetween({ least, most }: Limits, places: number): Express
   return choice(...(isPositive ? [positive] : []), ...(isNegative ? [sequence(MINUS, negative)] : []));
 }
 
-/** A number times 10^places, rounded down. JavaScript's shortest digits count as its exact value, as in JSON. */
-export function scaled(value: number, places: number): { floor: bigint; isExact: boolean } {
+/** A number as an integer times 10^exponent. JavaScript's shortest digits count as its exact value, as in JSON. */
+export function exactly(value: number): { number: bigint; exponent: number } {
   const [mantissa, exponent] = value.toExponential().split("e") as [string, string];
   const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
-  const power = Number(exponent) - fraction.length + places;
-  const number = BigInt(whole + fraction);
+  return { number: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+/** A number times 10^places, rounded down. */
+export function scaled(value: number, places: number): { floor: bigint; isExact: boolean } {
+  const { number, exponent } = exactly(value);
+  const power = exponent + places;
   if (power >= 0) return { floor: number * 10n ** BigInt(power), isExact: true };
   const unit = 10n ** BigInt(-power);
   const isExact = number % unit === 0n;
@@ -74,7 +79,8 @@ function naturalsBetween(from: bigint, to: bigint | undefined, places: number): 
   return choice(...options);
 }
 
-function written(value: bigint, length: number, places: number): string {
+/** An integer from 0 on, padded to so many digits, with a point before the last `places` of them. */
+export function written(value: bigint, length: number, places: number): string {
   const all = `${value}`.padStart(length, "0");
   return places === 0 ? all : `${all.slice(0, -places)}.${all.slice(-places)}`;
 }

@@ -1,7 +1,6 @@
 // Resolves what combines schemas ($ref, allOf, anyOf, oneOf) into alternatives without it.
 import { fail } from "../../base/errors.js";
 import { isDict, type Dict } from "../../base/dict.js";
-import { listOf } from "../../base/lists.js";
 import { conditionsOf } from "./conditions.js";
 import { checkDisjoint } from "./disjoint.js";
 import { mergeSchemas } from "./merge.js";
@@ -52,9 +51,7 @@ export class Flattener {
     for (const [keyword, options] of Object.entries({ allOf, anyOf, oneOf })) {
       if (options === undefined) continue;
       const field = `${path}.${keyword}`;
-      const each = listOf(options, field, "a list of schemas").map((option, i) =>
-        this.alternatives(option, `${field}[${i}]`, refs),
-      );
+      const each = (options as unknown[]).map((option, i) => this.alternatives(option, `${field}[${i}]`, refs));
       if (keyword === "oneOf") checkDisjoint(each, this.#remembered(field), field, this.work);
       if (keyword === "allOf") parts.push(...each);
       else parts.push(each.flat());

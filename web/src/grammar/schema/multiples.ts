@@ -3,7 +3,7 @@ import { fail } from "../../base/errors.js";
 import { choice, choiceOf, type Expression, type MachineState, set, text } from "../expression.js";
 import { intersection } from "../machine/intersect.js";
 import { TooLarge } from "../machine/limits.js";
-import { digits, type Limits, MINUS, MOST_DIGITS, numbersBetween, scaled } from "./decimals.js";
+import { digits, exactly, type Limits, MINUS, MOST_DIGITS, numbersBetween, scaled, written } from "./decimals.js";
 
 /** The most multiples that are listed one by one. */
 const MOST_LISTED = 2000;
@@ -41,10 +41,10 @@ function listed(divisor: number, step: bigint, places: number, { least, most }: 
   const rounded = first.isExact ? first.floor : first.floor + 1n;
   const options: Expression[] = [];
   for (let value = ceiling(rounded, step) * step; value <= last; value += step) {
-    const written = decimal(value, places);
-    const number = Number(written);
-    const isRead = written.replace(/\D/g, "").length <= MOST_DIGITS || String(number) === written;
-    if (isRead && Number.isInteger(number / divisor)) options.push(text(written));
+    const shown = decimal(value, places);
+    const number = Number(shown);
+    const isRead = shown.replace(/\D/g, "").length <= MOST_DIGITS || String(number) === shown;
+    if (isRead && Number.isInteger(number / divisor)) options.push(text(shown));
   }
   return choiceOf(options);
 }
@@ -68,18 +68,16 @@ function multiplesOf(step: number, places: number): Expression {
 
 /** A number as an integer times 10^-places. */
 function fractionOf(value: number): { numerator: bigint; places: number } {
-  const [mantissa, exponent] = value.toExponential().split("e") as [string, string];
-  const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
-  const places = fraction.length - Number(exponent);
-  const numerator = BigInt(whole + fraction);
-  return places > 0 ? { numerator, places } : { numerator: numerator * 10n ** BigInt(-places), places: 0 };
+  const { number, exponent } = exactly(value);
+  return exponent < 0
+    ? { numerator: number, places: -exponent }
+    : { numerator: number * 10n ** BigInt(exponent), places: 0 };
 }
 
 function decimal(value: bigint, places: number): string {
   if (places === 0) return `${value}`;
-  const digits = `${value < 0n ? -value : value}`.padStart(places + 1, "0");
-  const written = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, "");
-  return value < 0n ? `-${written}` : written;
+  const size = written(value < 0n ? -value : value, places + 1, places).replace(/\.?0+$/, "");
+  return value < 0n ? `-${size}` : size;
 }
 
 function ceiling(value: bigint, step: bigint): bigint {

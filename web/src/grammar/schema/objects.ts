@@ -1,7 +1,6 @@
 // The texts of JSON objects. Properties stand in the order of the schema.
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
-import { listOf } from "../../base/lists.js";
 import { show } from "../../base/show.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
 import type { AddRule, Convert } from "./arrays.js";
@@ -27,11 +26,9 @@ interface Property {
 /** @throws INVALID_ARGUMENT: keywords that can't be combined, or counts that a grammar can't follow */
 export function objectExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
   const named = namedProperties(schema, path);
-  const required = listOf(schema["required"] ?? [], `${path}.required`, "a list of names");
+  const required = (schema["required"] ?? []) as string[];
   const rest = otherProperties(schema, path, Object.keys(named), convert);
-  for (const name of required)
-    if (typeof name !== "string") fail("INVALID_ARGUMENT", `${path}.required`, `must be names (got ${show(name)})`);
-  const unnamed = (required as string[]).filter((name) => !Object.hasOwn(named, name));
+  const unnamed = required.filter((name) => !Object.hasOwn(named, name));
   const { propertyNames } = schema;
   if (unnamed.length > 0 && propertyNames !== undefined && propertyNames !== true) return NOTHING; // a name that isn't listed
   const others = schema["additionalProperties"] ?? true;
@@ -111,8 +108,8 @@ interface Counts {
 }
 
 function countsOf(schema: Dict, path: string, properties: readonly Property[], rest: Expression): Counts {
-  const least = lengthOf(schema["minProperties"], 0, `${path}.minProperties`);
-  const most = lengthOf(schema["maxProperties"], Infinity, `${path}.maxProperties`);
+  const least = lengthOf(schema["minProperties"], 0);
+  const most = lengthOf(schema["maxProperties"], Infinity);
   if (!isNothing(rest) && least > properties.length + 1) {
     const message = "can't be more than one above the named properties: a name could be generated twice";
     fail("INVALID_ARGUMENT", `${path}.minProperties`, message);

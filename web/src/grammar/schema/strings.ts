@@ -123,8 +123,8 @@ function others(names: readonly (readonly string[])[]): Expression {
 /** @throws INVALID_ARGUMENT: a pattern or format that can't be written, or that no text matches beside the other keywords */
 export function stringExpression(schema: Dict, path: string): Expression {
   const { minLength, maxLength, pattern, patterns = [], not } = schema;
-  const least = lengthOf(minLength, 0, `${path}.minLength`);
-  const most = lengthOf(maxLength, Infinity, `${path}.maxLength`);
+  const least = lengthOf(minLength, 0);
+  const most = lengthOf(maxLength, Infinity);
   const given = [...(pattern === undefined ? [] : [pattern]), ...(patterns as unknown[])];
   const excluded = (not as { enum: string[] } | undefined)?.enum;
   const { sources, format } = withFormat(schema["format"], given, `${path}.format`);
@@ -198,9 +198,7 @@ function readPatterns(sources: readonly string[], field: string, read: () => Exp
   }
 }
 
-/** A limit of lengths, which may be written as 3.0. */
-export function lengthOf(value: unknown, otherwise: number, field: string): number {
-  if (value === undefined) return otherwise;
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  fail("INVALID_ARGUMENT", field, `must be an integer from 0 (got ${show(value)})`);
+/** A limit of lengths. */
+export function lengthOf(value: unknown, otherwise: number): number {
+  return (value as number | undefined) ?? otherwise;
 }
