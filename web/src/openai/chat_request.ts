@@ -85,7 +85,7 @@ export function readChatRequest(given: ChatRequestFields, chatTemplate = ""): Ch
       "response_format",
       'can\'t be used with tools; set tool_choice to "none", or leave one out',
     );
-  const templateWords = chatTemplate.match(/\w+/g) ?? [];
+  const templateWords = new Set(chatTemplate.match(/\w+/g));
   const { reasoning_effort: effort, chat_template_kwargs: variables } = body;
   if (variables !== undefined && !isDict(variables))
     fail("INVALID_ARGUMENT", "chat_template_kwargs", `must be an object (got ${show(variables)})`);
@@ -167,16 +167,15 @@ const MESSAGE_ROLES = ["system", "developer", "user", "assistant", "tool"];
  * A message as templates read it: text as one string, arguments of calls as objects. Other roles and keys are accepted if the template has
  * their names.
  */
-function readMessage(message: unknown, index: number, templateWords: readonly string[]): ChatMessage {
+function readMessage(message: unknown, index: number, templateWords: ReadonlySet<string>): ChatMessage {
   const field = `messages[${index}]`;
   if (!isDict(message) || typeof message["role"] !== "string")
     fail("INVALID_ARGUMENT", field, "must be an object with a string `role`");
   const given = withoutNulls(message);
   for (const name of ["function_call", "audio"])
     if (name in given) fail("UNKNOWN_KEY", `${field}.${name}`, "isn't supported");
-  const known = Object.fromEntries([...MESSAGE_KEYS, ...templateWords].map((name) => [name, true as const]));
   for (const name of Object.keys(given))
-    if (known[name] !== true)
+    if (!MESSAGE_KEYS.includes(name) && !templateWords.has(name))
       fail(
         "UNKNOWN_KEY",
         `${field}.${name.slice(0, 60)}`,
@@ -195,9 +194,9 @@ function readMessage(message: unknown, index: number, templateWords: readonly st
   };
 }
 
-function roleOf(role: string, field: string, templateWords: readonly string[]): string {
+function roleOf(role: string, field: string, templateWords: ReadonlySet<string>): string {
   const [word = ""] = /^\w*/.exec(role) ?? []; // some roles have a number, as those of documents
-  if (!MESSAGE_ROLES.includes(role) && !templateWords.includes(word))
+  if (!MESSAGE_ROLES.includes(role) && !templateWords.has(word))
     fail("INVALID_ARGUMENT", `${field}.role`, `must be one of ${MESSAGE_ROLES.join(", ")} (got ${show(role)})`);
   return role === "developer" ? "system" : role;
 }

@@ -53,8 +53,7 @@ async function readChat(model: ServedModel, request: ChatRequest): Promise<Gener
 
 /** @throws UNSUPPORTED_MODEL */
 function checkModel({ info, chatTemplate }: ServedModel, { otherCall }: ChatRequest): void {
-  if (!info.generates)
-    fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} is an encoder, which generates no text`);
+  if (info.noText !== undefined) fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}`);
   if (chatTemplate === undefined)
     fail(
       "UNSUPPORTED_MODEL",

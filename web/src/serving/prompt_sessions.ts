@@ -9,7 +9,7 @@ const NO_TOKENS: readonly number[] = [];
 
 /** A session and the calls that run in it, one after the other. */
 class Slot {
-  readonly queue = new CallQueue(() => undefined);
+  readonly queue = new CallQueue(() => undefined, failAbandoned);
   session: ServedSession | undefined;
   /** The last prompt that was read. A session in a Worker can't say its tokens while a call runs. */
   prompt: ArrayLike<number> = NO_TOKENS;
@@ -72,15 +72,6 @@ export class PromptSessions {
       yield* slot.queue.generate(call.signal, () => begin(() => this.#read(slot, prompt, call)));
     } catch (cause) {
       if (isDisposed(cause)) this.#checkCall(call, cause);
-      if (isAbandoned(cause))
-        fail(
-          "INVALID_ARGUMENT",
-          "stream",
-          "was ended: nothing was read from it for a second, and another call waited",
-          {
-            cause,
-          },
-        );
       throw cause;
     } finally {
       slot.calls -= 1;
@@ -181,9 +172,8 @@ function isDisposed(error: unknown): boolean {
   return error instanceof RopewalkError && error.code === "DISPOSED";
 }
 
-/** Whether a call was ended for another one. The queue says so in the words of sessions. */
-function isAbandoned(error: unknown): boolean {
-  return error instanceof RopewalkError && error.field === "generate" && error.message.includes("was ended by");
+function failAbandoned(): never {
+  fail("INVALID_ARGUMENT", "stream", "was ended: nothing was read from it for a second, and another call waited");
 }
 
 function disposeSession(slot: Slot): void {

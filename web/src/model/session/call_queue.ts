@@ -34,15 +34,20 @@ class Turn {
  */
 export class CallQueue {
   readonly #check: () => void;
+  readonly #failEnded: (endedBy: string) => never;
   readonly #waiting: Turn[] = [];
   #running: Turn | undefined;
   /** The generation that has begun and not ended. */
   #generation: Turn | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `check` throws DISPOSED if the session is disposed. */
-  constructor(check: () => void) {
+  /**
+   * @param check - throws DISPOSED if the session is disposed
+   * @param failEnded - throws what the loop of a generation gets that another call has ended
+   */
+  constructor(check: () => void, failEnded = failGeneration) {
     this.#check = check;
+    this.#failEnded = failEnded;
   }
 
   /** Runs a call after those before it. Rejects with the signal's reason if it is aborted while the call waits. */
@@ -168,10 +173,7 @@ export class CallQueue {
     turn.isAsked = true;
     this.#watch();
     this.#check();
-    if (turn.endedBy !== undefined) {
-      const message = `was ended by ${turn.endedBy}(), which was called before the loop asked for the next piece; leave the loop before such a call`;
-      fail("INVALID_ARGUMENT", "generate", message);
-    }
+    if (turn.endedBy !== undefined) this.#failEnded(turn.endedBy);
     await this.#take(turn, signal);
   }
 
@@ -207,4 +209,9 @@ export class CallQueue {
       this.#timer ??= setTimeout(() => void this.#end(generation, first.call), PATIENCE);
     }
   }
+}
+
+function failGeneration(endedBy: string): never {
+  const message = `was ended by ${endedBy}(), which was called before the loop asked for the next piece; leave the loop before such a call`;
+  fail("INVALID_ARGUMENT", "generate", message);
 }
