@@ -78,7 +78,7 @@ export function isUrl(argument: string): boolean {
 }
 
 /** Whether a file is the index of a model that is split into several files. */
-export function isShardIndex(name: string): boolean {
+function isShardIndex(name: string): boolean {
   return /\.safetensors\.index\.json$/i.test(name);
 }
 

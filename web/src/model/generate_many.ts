@@ -30,12 +30,16 @@ interface ActiveText {
   readonly pieces: AsyncGenerator<Piece, void, void>;
 }
 
-/** Raises the context length of an empty session until a prompt fits. */
+/** Raises the context length of a session until a prompt fits. */
 function extendTo(session: Session, length: number): void {
   while (session.contextLength < length) session.extend();
 }
 
-/** Reads the prompt of a generation in an empty session, and makes room for it if the context is to be extended. Errors name `prompt`. @internal */
+/**
+ * Reads what a session doesn't have yet of the prompt that it begins, and makes room for it if the context is to be extended. Errors name
+ * `prompt`.
+ * @internal
+ */
 export async function readPrompt(
   session: Session,
   prompt: Int32Array,
@@ -43,7 +47,7 @@ export async function readPrompt(
 ): Promise<void> {
   if (whenFull === "extend") extendTo(session, prompt.length);
   try {
-    await session.append(prompt, signal && { signal });
+    await session.append(prompt.subarray(session.length), signal && { signal });
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.field !== "tokens") throw error;
     fail(error.code, "prompt", error.message.replace("tokens: ", ""), { cause: error });
@@ -118,9 +122,7 @@ async function begin(
   const prompt = prompts[index]!;
   const session = withBeginning(prompt, active, settings);
   try {
-    if (options.whenFull === "extend") extendTo(session, prompt.length);
-    const rest = prompt.subarray(session.length);
-    if (rest.length > 0) await inPrompt(index, () => session.append(rest, signal && { signal }));
+    if (session.length < prompt.length) await inPrompt(index, () => readPrompt(session, prompt, options));
     const own = seed === undefined ? options : { ...options, seed: seedOfText(seed, index) };
     return { index, session, pieces: session.generate(own) };
   } catch (error) {

@@ -2,10 +2,8 @@
 import { stat } from "node:fs/promises";
 import { fail } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
+import { LONGEST_CONTEXT } from "../../model/session/options.js";
 import { type Model, RopewalkError, type Session, type SessionOptions } from "../../index.node.js";
-
-/** The longest context of a session, in tokens. */
-const ANY_LENGTH = 2 ** 24;
 
 /**
  * The session in a file up to where the prompt differs, under the RoPE of the model; an empty one without a file, or if there is none yet.
@@ -21,7 +19,7 @@ export async function openSession(
   const { contextLength } = model.info;
   // the file may be longer than this context, of which --when-full extend has made a longer one
   const saved = await withField(file, () =>
-    model.openSession(file, { ...options, contextLength: ANY_LENGTH, rope: "model" }),
+    model.openSession(file, { ...options, contextLength: LONGEST_CONTEXT, rope: "model" }),
   );
   try {
     saved.rewind(Math.min(commonLength(saved.tokens, prompt), contextLength));

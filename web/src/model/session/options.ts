@@ -59,8 +59,8 @@ export interface CheckpointSettings {
   readonly count: number;
 }
 
-/** The longest context of a session, in tokens. */
-const LONGEST_CONTEXT = 2 ** 24;
+/** The longest context of a session, in tokens. @internal */
+export const LONGEST_CONTEXT = 2 ** 24;
 
 /** Throws INVALID_ARGUMENT for an invalid context length. @internal */
 export function checkContext(length: unknown, least = 1): number {
