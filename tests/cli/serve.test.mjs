@@ -322,7 +322,7 @@ test("a token, sizes, origins and Ctrl-C", () =>
 
 test("requests beyond the queue get 429 with Retry-After", () =>
   serving(["--parallel", "1", "--max-queue", "0"], async ({ address }) => {
-    const body = { messages, max_tokens: 200, n: 4 };
+    const body = { messages, max_tokens: 200, n: 64 };
     const statuses = await Promise.all([1, 2, 3].map(() => post(address, "/v1/chat/completions", body)));
     const refused = statuses.filter(({ status }) => status === 429);
     assert.equal(refused.length, 2);
