@@ -1,10 +1,9 @@
 // The option `format` with random models: their text is always what the format allows. The grammars themselves, and JSON schemas, are tested
 // in tests/unit/grammar.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test, { after } from "node:test";
 import { load as loadWorker } from "ropewalk/worker";
-import { partsOf, readTiny, written } from "../../files/model_parts.mjs";
-import { fileOf } from "../../files/reading.mjs";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rw } from "../helpers/runtime.mjs";
 
@@ -84,11 +83,13 @@ test("sessions with the same format don't disturb each other", async () => {
 });
 
 test("a model without an end token can't write the empty text", async () => {
-  const parts = await partsOf("llama", "safetensors");
-  parts.keys.eos_token_id = null;
-  const tokenizer = readTiny("llama/tokenizer.json").toString().replaceAll("</s>", "<other>");
-  parts.others = [fileOf("tokenizer.json", new TextEncoder().encode(tokenizer))];
-  const endless = await rw.model(written(parts, "safetensors"));
+  const read = (name) => readFileSync(tinyModel(`llama/${name}`));
+  const config = { ...JSON.parse(read("config.json")), eos_token_id: null };
+  const endless = await rw.model([
+    new File([read("model.safetensors")], "model.safetensors"),
+    new File([JSON.stringify(config)], "config.json"),
+    new File([read("tokenizer.json").toString().replaceAll("</s>", "<other>")], "tokenizer.json"),
+  ]);
   for (const format of [{ choices: [""] }, { regex: /^$/ }, { grammar: 'root ::= ""' }])
     await refuses(
       generated(endless, { format }),
