@@ -3,20 +3,23 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { PromptLookup } from "../../build/package/model/session/prompt_lookup.js";
 
-test("guesses start after two tokens that a repeat predicted, and grow with more", () => {
-  const text = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+const range = (first, count) => Array.from({ length: count }, (_, i) => first + i);
+
+test("guesses start after two tokens that a repeat predicted, and double after two right reads of each size", () => {
+  const text = range(1, 80);
   const lookup = new PromptLookup(15, text);
-  const guesses = [];
-  for (const token of text.slice(0, 12)) {
+  const guesses = text.map((token) => {
     lookup.add(token);
-    guesses.push(lookup.guesses(100));
-  }
+    return lookup.guesses(100);
+  });
   // 1 and 2 are the match, 3 and 4 were predicted
   assert.deepEqual(guesses.slice(0, 3), [[], [], []]);
   assert.deepEqual(guesses[3], [5, 6, 7]);
-  assert.deepEqual(guesses[4], [6, 7, 8, 9, 10, 11, 12]);
-  assert.equal(guesses[11].length, 15);
-  assert.deepEqual(guesses[11].slice(0, 6), [13, 14, 15, 16, 1, 2]);
+  assert.deepEqual(guesses[8], [10, 11, 12]);
+  assert.deepEqual(guesses[9], range(11, 7));
+  assert.deepEqual(guesses[24], range(26, 7));
+  assert.deepEqual(guesses[25], range(27, 15));
+  assert.deepEqual(guesses[78], [80, ...range(1, 14)]); // a repeat that reaches the end goes on with itself
 });
 
 test("a wrong token ends guessing", () => {
@@ -26,12 +29,45 @@ test("a wrong token ends guessing", () => {
   assert.deepEqual(lookup.guesses(9), []);
 });
 
+test("a repeat is followed even if its last tokens occur again later", () => {
+  const lookup = new PromptLookup(3, [1, 2, 3, 4, 5, 6, 7, 8, 9, 3, 4, 5, 6, 50, 51]);
+  for (const token of [1, 2, 3, 4, 5, 6]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), [7, 8, 9]);
+});
+
+test("after a long copy, guessing goes on past a token that was replaced, and after one that was added or left out", () => {
+  const copied = () => {
+    const lookup = new PromptLookup(3, range(100, 40));
+    for (const token of range(100, 12)) lookup.add(token);
+    return lookup;
+  };
+  const replaced = copied();
+  replaced.add(7);
+  assert.deepEqual(replaced.guesses(9), [113, 114, 115]);
+  const added = copied();
+  for (const token of [7, 112, 113]) added.add(token);
+  assert.deepEqual(added.guesses(9), [114, 115, 116]);
+  const leftOut = copied();
+  for (const token of [113, 114]) leftOut.add(token);
+  assert.deepEqual(leftOut.guesses(9), [115, 116, 117]);
+});
+
+test("a repeat that is wrong after an edit ends the copy", () => {
+  const lookup = new PromptLookup(3, range(100, 40));
+  for (const token of [...range(100, 12), 7, 8]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), []);
+  for (const token of [120, 121]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), [122, 123, 124]); // the copy may go on elsewhere
+  for (const token of [9, 105, 106]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), []);
+});
+
 test("a repeat of one token goes on with itself", () => {
   assert.deepEqual(new PromptLookup(7, [5, 8, 8, 8, 8, 8]).guesses(9), [8, 8, 8, 8, 8, 8, 8].slice(0, 3));
 });
 
 test("at most as many as asked for, and as there is room", () => {
-  const text = Array.from({ length: 60 }, (_, i) => i % 3);
+  const text = Array.from({ length: 240 }, (_, i) => i % 3);
   assert.equal(new PromptLookup(5, text).guesses(100).length, 5);
   assert.equal(new PromptLookup(63, text).guesses(100).length, 63);
   assert.equal(new PromptLookup(63, text).guesses(2).length, 2);

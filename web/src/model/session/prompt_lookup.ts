@@ -5,6 +5,10 @@ const LONGEST_MATCH = 4;
 const SHORTEST_MATCH = 2;
 /** Guessing starts after so many tokens in a row that would have been guessed right, because wrong guesses cost time. */
 const SHORTEST_STREAK = 2;
+/** After so many, a wrong token is taken for an edit of a copy, and guessing goes on without another streak. */
+const COPY_STREAK = 8;
+/** Tokens that are read at once, the guesses and the one before them. Products take four tokens at once. */
+const FEWEST_AT_ONCE = 4;
 
 /** @internal */
 export class PromptLookup {
@@ -12,9 +16,14 @@ export class PromptLookup {
   readonly #tokens: number[] = [];
   /** By the last tokens before it: the place of the token that followed most recently. */
   readonly #following = new Map<string, number>();
-  /** Where the longest repeat goes on. */
+  /** Where the text that is repeated goes on. */
   #place: number | undefined;
+  /** Tokens in a row that were as expected. */
   #streak = 0;
+  /** Whether the text was copied up to its last wrong token, which then was an edit: it may go on being copied. */
+  #isCopy = false;
+  /** Whether the place assumes that the last token replaced another. */
+  #isPastEdit = false;
 
   /** @param most - the most tokens to guess at once */
   constructor(most: number, tokens: readonly number[]) {
@@ -24,23 +33,39 @@ export class PromptLookup {
 
   /** Adds a token to the text. */
   add(token: number): void {
-    const isExpected = this.#place !== undefined && this.#tokens[this.#place] === token;
-    this.#streak = isExpected ? this.#streak + 1 : 0;
-    const place = this.#tokens.length;
-    for (let size = SHORTEST_MATCH; size <= Math.min(LONGEST_MATCH, place); size++)
-      this.#following.set(this.#lastTokens(size), place);
+    const place = this.#place;
+    const isExpected = place !== undefined && this.#tokens[place] === token;
+    const end = this.#tokens.length;
+    for (let size = SHORTEST_MATCH; size <= Math.min(LONGEST_MATCH, end); size++)
+      this.#following.set(this.#lastTokens(size), end);
     this.#tokens.push(token);
-    this.#place = this.#find();
+    if (isExpected) {
+      this.#streak++;
+      this.#place = place + 1; // even if the last tokens occurred again since
+      return;
+    }
+    const wasCopied = this.#streak >= COPY_STREAK;
+    if (place !== undefined && !this.#isPastEdit) this.#isCopy = wasCopied;
+    this.#streak = 0;
+    const found = this.#find();
+    this.#isPastEdit = found === undefined && wasCopied;
+    this.#place = this.#isPastEdit ? place! + 1 : found;
   }
 
   /** The tokens that may come next, at most `room`; none where the text doesn't repeat itself. */
   guesses(room: number): number[] {
-    if (this.#place === undefined || this.#streak < SHORTEST_STREAK) return [];
+    if (this.#place === undefined || (this.#streak < SHORTEST_STREAK && !this.#isCopy)) return [];
     const place = this.#place;
     const period = this.#tokens.length - place; // a repeat that reaches the end goes on with itself
-    // with the token before them 4, 8, 16, … : products take four tokens at once
-    const count = Math.min(this.#most, 2 ** Math.ceil(Math.log2(this.#streak + 2)) - 1);
-    return Array.from({ length: Math.min(count, Math.max(room, 0)) }, (_, i) => this.#tokens[place + (i % period)]!);
+    const count = Math.min(this.#most, this.#atOnce() - 1, Math.max(room, 0));
+    return Array.from({ length: count }, (_, i) => this.#tokens[place + (i % period)]!);
+  }
+
+  /** Doubles after two right reads of each size: the longer a read, the more a wrong guess costs. */
+  #atOnce(): number {
+    let count = FEWEST_AT_ONCE;
+    for (let right = 2 * count; this.#streak >= right; right += 2 * count) count *= 2;
+    return count;
   }
 
   #find(): number | undefined {
