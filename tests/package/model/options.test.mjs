@@ -65,6 +65,21 @@ test("an unknown option is an error that suggests the nearest name", async () =>
   await rejects(model.perplexity([5, 6], { rope: kinds }), "UNKNOWN_KEY", "rope.sliding");
 });
 
+test("a context that is longer than the RoPE supports is a warning, and no other is", async () => {
+  const warnings = async (options) => {
+    const found = [];
+    (await rw.model(path, { ...options, onWarning: (message) => found.push(message) })).dispose();
+    return found;
+  };
+  assert.deepEqual(await warnings({ contextLength: 400 }), [
+    "a context of 400 tokens is longer than the 128 this RoPE supports; extend it with rope_type yarn and factor 4",
+  ]);
+  assert.deepEqual(await warnings({ contextLength: 128 }), []);
+  const scaled = (rope_type, factor) => ({ contextLength: 400, rope: { rope_scaling: { rope_type, factor } } });
+  assert.deepEqual(await warnings(scaled("yarn", 4)), []);
+  assert.deepEqual(await warnings(scaled("dynamic", 2)), []);
+});
+
 test("options that are no object, or have values of another type, are errors", async () => {
   for (const [name, call] of Object.entries(calls))
     for (const options of [null, 5, "a", true, Symbol("a"), 5n, [], new Float32Array(1), () => 1])

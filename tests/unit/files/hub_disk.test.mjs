@@ -131,7 +131,7 @@ test("HF_HUB_OFFLINE asks nothing for what is kept", async (t) => {
   const platform = await platformIn(t);
   await expectIntact(await openModel(platform, name, { hub }));
   const before = requests.length;
-  const offline = { ...platform, hubDisk: async () => nodeDisk({ ...platform.environment(), HF_HUB_OFFLINE: "1" }) };
+  const offline = { ...platform, environment: () => ({ HF_HUB_OFFLINE: "1" }) };
   await expectIntact(await openModel(offline, name, { hub }));
   assert.equal(requests.length, before);
 });
@@ -139,8 +139,14 @@ test("HF_HUB_OFFLINE asks nothing for what is kept", async (t) => {
 test("HF_HUB_OFFLINE asks nothing for what isn't kept", async (t) => {
   const { url: hub, requests } = await serveHub(t, { [name]: { files: { "m.gguf": gguf } } });
   const platform = await platformIn(t);
-  const offline = { ...platform, hubDisk: async () => nodeDisk({ ...platform.environment(), HF_HUB_OFFLINE: "1" }) };
-  await expectError(openModel(offline, name, { hub }), "NETWORK", `${name}: download`, /HF_HUB_OFFLINE is set/);
+  const offline = { ...platform, environment: () => ({ HF_HUB_OFFLINE: "1" }) };
+  for (const cache of ["disk", "none"])
+    await expectError(
+      openModel(offline, name, { hub, cache }),
+      "NETWORK",
+      `${name}: download`,
+      /HF_HUB_OFFLINE is set/,
+    );
   assert.deepEqual(requests, []);
 });
 

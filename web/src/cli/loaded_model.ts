@@ -1,7 +1,8 @@
 // Loads a model for a command and describes it.
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
-import type { HubChoice, Model, ModelOptions, RopeConfig, Ropewalk, Session } from "../index.node.js";
+import type { HubChoice, Model, ModelOptions, Ropewalk, Session } from "../index.node.js";
+import { lengthWarning } from "../model/supported_length.js";
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
@@ -89,25 +90,15 @@ export function choiceLine({ repository, commit, file, reason, bytes }: HubChoic
   return `${repository}: ${file}${size} of commit ${commit.slice(0, 7)} (${reason})`;
 }
 
-/** Context length that a RoPE supports, by its factor or by the trained length. */
-export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
-  const { factor = 1, original_max_position_embeddings: original = trainedLength } = rope?.rope_scaling ?? {};
-  return Math.max(trainedLength, Math.floor(factor * original));
-}
-
-/** Warns if the context is longer than the RoPE supports. */
+/** Warns if a session's context is longer than its RoPE supports, unless that is the model's context, of which loading warns. */
 export function warnAboutLength(
   terminal: Terminal,
-  { rope, contextLength }: Pick<Session, "rope" | "contextLength">,
-  { info }: Model,
+  { rope, contextLength }: Session,
+  { rope: own, info }: Model,
 ): void {
-  const supported = supportedLength(rope, info.trainedLength);
-  const isUnlimited = rope === null || rope.rope_scaling?.rope_type?.startsWith("dynamic");
-  if (isUnlimited || contextLength <= supported) return;
-  const factor = Math.ceil(contextLength / info.trainedLength);
-  terminal.note(
-    `warning: a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports; extend it with --rope-type yarn --factor ${factor}`,
-  );
+  const warning = lengthWarning(rope, contextLength, info.trainedLength);
+  if (warning !== undefined && warning !== lengthWarning(own, info.contextLength, info.trainedLength))
+    terminal.note(`warning: ${warning}`);
 }
 
 /** A model in a line. */

@@ -107,7 +107,10 @@ export interface OpenOptions {
   retries?: number;
   /** Milliseconds without a byte from the server after which a request fails and is retried, 1 to 2^31 − 1; default 20,000. */
   timeout?: number;
-  /** Called with problems that don't stop reading, such as a full cache or a damaged piece in it. */
+  /**
+   * Called with problems that don't stop loading, such as a full cache, a damaged piece in it, or a context that is longer than the RoPE
+   * supports.
+   */
   onWarning?: (message: string) => void;
 }
 

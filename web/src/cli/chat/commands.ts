@@ -3,7 +3,8 @@ import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";
-import { modelSummary, supportedLength } from "../loaded_model.js";
+import { supportedLength } from "../../model/supported_length.js";
+import { modelSummary } from "../loaded_model.js";
 import { formatBytes, ropeSummary } from "../format.js";
 import { parseScaling } from "../rope_options.js";
 

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { type EmbeddingInfo, load, type Pooling } from "../../index.node.js";
 import { POOLINGS } from "../../model/embed/embedding_plan.js";
 import { interruptible } from "../interrupt.js";
-import { modelOptions, warnAboutLength, withModel } from "../loaded_model.js";
+import { modelOptions, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -71,7 +71,6 @@ async function run(
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     const adapters = await loadAdapters(terminal, model, flags, signal);
-    warnAboutLength(terminal, { rope: model.rope, contextLength: model.info.contextLength }, model);
     const embed = (update: ProgressBar["update"]): Promise<Float32Array[]> =>
       model.embed(texts, {
         signal,

@@ -5,14 +5,7 @@ import { fail } from "../../base/errors.js";
 import { isFolder } from "../../files/node_files.js";
 import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
-import {
-  chatTemplateOption,
-  type ChatTemplateFlags,
-  modelOptions,
-  modelSummary,
-  warnAboutLength,
-  withModel,
-} from "../loaded_model.js";
+import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -87,7 +80,6 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
-    warnAboutLength(terminal, { rope: model.rope, contextLength: model.info.contextLength }, model);
     if (model.info.generates && model.chatTemplate === undefined)
       terminal.note(
         "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",

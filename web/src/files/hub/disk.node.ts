@@ -29,15 +29,11 @@ export function hubFolder(variables: Readonly<Record<string, string | undefined>
 
 /** Models of the Hub in a folder. @internal */
 export function nodeDisk(variables: Readonly<Record<string, string | undefined>>): HubDisk {
-  const isOffline = /^(1|true|yes|on)$/i.test(variables["HF_HUB_OFFLINE"] ?? "");
-  return new NodeDisk(hubFolder(variables), isOffline);
+  return new NodeDisk(hubFolder(variables));
 }
 
 class NodeDisk implements HubDisk {
-  constructor(
-    private readonly root: string,
-    readonly isOffline: boolean,
-  ) {}
+  constructor(private readonly root: string) {}
 
   async repository({ repository, revision }: HubName): Promise<Repository | undefined> {
     const folder = this.#folderOf(repository);

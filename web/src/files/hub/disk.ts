@@ -25,8 +25,6 @@ export interface KeptRepository {
 
 /** Models of the Hub on disk. @internal */
 export interface HubDisk {
-  /** Whether the Hub isn't to be asked for what is kept. */
-  readonly isOffline: boolean;
   /** The commit that was last kept of a revision, and which of its files are. */
   repository(name: HubName): Promise<Repository | undefined>;
   /**

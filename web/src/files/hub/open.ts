@@ -50,7 +50,13 @@ export async function openHub(
   const open = openFrom(name, access);
   const kept =
     store && withCache(open.latest, store, listingUrl(hub, name.repository, name.revision).href, access.warn);
-  const { why, ...repository } = await repositoryOf(name, access, kept ?? open.latest, disk, signal);
+  const { why, ...repository } = await repositoryOf(
+    name,
+    access,
+    isOffline(platform) ? undefined : (kept ?? open.latest),
+    disk,
+    signal,
+  );
   const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
   const choose = access.wanted === "adapter" ? chooseAdapter : chooseModel;
   const { path, size, reason } = ofKept(name, why, () => choose(name, repository.files, memory));
@@ -107,11 +113,16 @@ function ofKept<T>(name: HubName, why: string | undefined, choose: () => T): T {
   }
 }
 
-/** What the repository contains. If the Hub can't be reached, what is kept of it on disk. */
+/** Whether the Hub isn't to be asked for anything. */
+function isOffline(platform: FilePlatform): boolean {
+  return /^(1|true|yes|on)$/i.test(platform.environment?.()["HF_HUB_OFFLINE"] ?? "");
+}
+
+/** What the repository contains. If the Hub can't be reached, or there is no `open`, what is kept of it on disk. */
 async function repositoryOf(
   name: HubName,
   access: HubAccess,
-  open: OpenUrl,
+  open: OpenUrl | undefined,
   disk: HubDisk | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Listed> {
@@ -120,7 +131,7 @@ async function repositoryOf(
     if (found !== undefined) access.warn(`${name.repository}: using what is kept of commit ${found.commit} (${why})`);
     return found && { ...found, why };
   };
-  if (disk?.isOffline === true) {
+  if (open === undefined) {
     const why = "HF_HUB_OFFLINE is set";
     return (await kept(why)) ?? networkError(name.repository, `isn't kept on disk, and ${why}; unset it to download`);
   }
