@@ -2,7 +2,7 @@
 // do, pays off only for more tokens.
 //
 // Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
-// the same way.
+// the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,22 @@ template <class Dot, class Block, int Part>
 ROPEWALK_INLINE inline void add_run_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
                                             v128_t (&sums)[kTileTokens][2]) {
   constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep,
-                kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
+                kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>),
+                kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
   unrolled<kUnits / Block::kRuns / kLoopUnits>([&]<int Loop>() ROPEWALK_INLINE {
     constexpr int kPlane = Loop * kLoopUnits / Block::kPlaneUnits, kFirst = Loop * kLoopUnits % Block::kPlaneUnits;
-    unrolled<Dot::kUnitSteps>([&]<int Step>() ROPEWALK_INLINE {
+    unrolled<Dot::kUnitSteps / kStepsTogether>([&]<int First>() ROPEWALK_INLINE {
       typename Dot::Latest latest(sums);
-      const typename Dot::Element* from = x + (Loop * kLoopUnits * Dot::kUnitSteps + Step) * kStepElements;
+      const typename Dot::Element* from = x + (Loop * kLoopUnits * Dot::kUnitSteps + First) * kStepElements;
       ROPEWALK_ROLLED
       for (int i = kFirst; i < kFirst + kLoopUnits; ++i, from += Dot::kUnitSteps * kStepElements) {
-        const v128_t low = Dot::template weights_of_step<Step>(blocks[0].template plane<Part, kPlane>(outer, run, i));
-        const v128_t high = Dot::template weights_of_step<Step>(blocks[1].template plane<Part, kPlane>(outer, run, i));
-        add_tile_step<Dot>(latest.sums, low, high, from);
+        const v128_t low = blocks[0].template plane<Part, kPlane>(outer, run, i);
+        const v128_t high = blocks[1].template plane<Part, kPlane>(outer, run, i);
+        unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
+          constexpr int kStep = First + I;
+          add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep>(low), Dot::template weights_of_step<kStep>(high),
+                             from + I * kStepElements);
+        });
       }
     });
   });
