@@ -191,3 +191,15 @@ test("in a Worker", async () => {
   await rejects(collect(there.generateMany("a text")), "INVALID_ARGUMENT", "prompts");
   await remote.dispose();
 });
+
+test("an abort ends the texts before their next pieces", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let count = 0;
+  const reading = (async () => {
+    for await (const _ of model.generateMany(PROMPTS, { ...OPTIONS, signal })) if (++count === 4) controller.abort();
+  })();
+  await assert.rejects(reading, { name: "AbortError" });
+  assert.equal(count, 4);
+  await assert.rejects(model.generateMany([], { signal }).next(), { name: "AbortError" });
+});

@@ -80,6 +80,22 @@ test("a context that is longer than the RoPE supports is a warning, and no other
   assert.deepEqual(await warnings(scaled("dynamic", 2)), []);
 });
 
+test("following the advice of that warning ends it, and layers with a window alone need none", async () => {
+  const warnings = async (name, options) => {
+    const found = [];
+    const onWarning = (message) => found.push(message);
+    (await rw.model(tinyModel(name), { contextLength: 3000, ...options, onWarning })).dispose();
+    return found.join();
+  };
+  for (const name of ["llama", "mistral3", "gpt_oss", "deepseek_v3"]) {
+    const [, factor] = /extend it with rope_type yarn and factor (\d+)$/.exec(await warnings(name));
+    const rope = { rope_scaling: { rope_type: "yarn", factor: Number(factor) } };
+    assert.equal(await warnings(name, { rope }), "", name);
+  }
+  assert.match(await warnings("llama3"), /make it shorter, or replace the model's own scaling, llama3$/);
+  for (const name of ["cohere2", "exaone4"]) assert.equal(await warnings(name), "", name);
+});
+
 test("options that are no object, or have values of another type, are errors", async () => {
   for (const [name, call] of Object.entries(calls))
     for (const options of [null, 5, "a", true, Symbol("a"), 5n, [], new Float32Array(1), () => 1])

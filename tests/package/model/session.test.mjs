@@ -110,6 +110,25 @@ test("retune to a context shorter than the text is refused and changes nothing",
     assert.equal(session.contextLength, 12);
   }));
 
+test("a model whose RoPE is that of layers with a window is extended without a scaling", async () => {
+  const windowed = await rw.model(tinyModel("cohere2"));
+  const session = windowed.session({ contextLength: 16 });
+  const { rope } = session;
+  await session.append([5, 6]);
+  let count = 0;
+  for await (const { finish } of session.generate({
+    maxTokens: 40,
+    temperature: 0,
+    whenFull: "extend",
+    ignoreEnd: true,
+  }))
+    count += finish === "full" ? 0 : 1;
+  assert.equal(count, 40);
+  session.extend({ contextLength: 2000 });
+  assert.deepEqual([session.contextLength, session.rope], [2000, rope]);
+  for (const one of [session, windowed]) one.dispose();
+});
+
 test("fork and extend take a context length, and refuse other arguments", () =>
   withSession(async (session) => {
     await session.append(prompt.slice(0, 12));

@@ -364,6 +364,21 @@ describe("errors", () => {
     await rejects(ended.memoryBytes, "DISPOSED", "worker");
     await session.dispose();
   });
+
+  test("what is being disposed of when the Worker ends", async () => {
+    const ended = await load({ build });
+    const ownModel = await ended.model(LLAMA);
+    const session = await ownModel.session();
+    await Promise.all([session.dispose(), ownModel.dispose(), ended.dispose()]);
+  });
+
+  test("a prompt of several that is of another type, and an address of no file, are named", async () => {
+    for (const wrong of [5, {}, null])
+      await rejects(model.generateMany([[5], [6], wrong]).next(), "INVALID_ARGUMENT", "prompts[2]");
+    const session = await model.session();
+    await rejects(session.keep(new URL("https://example.org/a")), "INVALID_ARGUMENT", "name");
+    await session.dispose();
+  });
 });
 
 test("an idle thread lets the process end, and a pending call keeps it alive", async () => {

@@ -1,8 +1,7 @@
 // Loads a model for a command and describes it.
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
-import type { HubChoice, Model, ModelOptions, Ropewalk, Session } from "../index.node.js";
-import { lengthWarning } from "../model/supported_length.js";
+import type { HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js";
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
@@ -88,17 +87,6 @@ export async function withModel<T>(
 export function choiceLine({ repository, commit, file, reason, bytes }: HubChoice): string {
   const size = bytes === undefined ? "" : `, ${formatBytes(bytes)}`;
   return `${repository}: ${file}${size} of commit ${commit.slice(0, 7)} (${reason})`;
-}
-
-/** Warns if a session's context is longer than its RoPE supports, unless that is the model's context, of which loading warns. */
-export function warnAboutLength(
-  terminal: Terminal,
-  { rope, contextLength }: Session,
-  { rope: own, info }: Model,
-): void {
-  const warning = lengthWarning(rope, contextLength, info.trainedLength);
-  if (warning !== undefined && warning !== lengthWarning(own, info.contextLength, info.trainedLength))
-    terminal.note(`warning: ${warning}`);
 }
 
 /** A model in a line. */

@@ -84,6 +84,8 @@ export async function* generateMany(
   settings: ManySettings,
 ): AsyncGenerator<IndexedPiece, void, void> {
   const active = new Set<ActiveText>();
+  const { signal } = settings.options;
+  signal?.throwIfAborted();
   let next = 0;
   try {
     for (;;) {
@@ -103,7 +105,10 @@ export async function* generateMany(
         active.delete(text);
         text.session.dispose();
       }
-      for (const { text, piece } of round) if (piece !== undefined) yield { index: text.index, ...piece };
+      for (const { text, piece } of round) {
+        signal?.throwIfAborted();
+        if (piece !== undefined) yield { index: text.index, ...piece };
+      }
     }
   } finally {
     for (const { session } of active) session.dispose();

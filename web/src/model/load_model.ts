@@ -12,7 +12,7 @@ import { missingTokenizer } from "./missing_tokenizer.js";
 import { fail } from "../base/errors.js";
 import { type EmbeddingInfo, Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
-import { inRopes, type ModelLayer, type ModelPlan, planOf, ropeOf } from "./model_plan.js";
+import { inRopes, type ModelLayer, type ModelPlan, planOf } from "./model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./options.js";
 import { quantizeWeights } from "./quantize.js";
 import { readModelOptions } from "./read_options.js";
@@ -60,7 +60,7 @@ export async function loadModel(
   if (options.chatTemplate !== undefined) await checkTemplate(options.chatTemplate);
   const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
-  const warning = lengthWarning(ropeOf(info.layers), info.contextLength, info.trainedLength);
+  const warning = lengthWarning(plan.layers, info.contextLength, info.trainedLength);
   if (warning !== undefined) options.onWarning?.(warning);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);

@@ -1,5 +1,6 @@
 // How many tokens a RoPE supports.
 import type { RopeConfig } from "../config/types.js";
+import { type ModelLayer, ropeKind } from "./model_plan.js";
 
 /** By the factor of the scaling or by the trained length. @internal */
 export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
@@ -7,15 +8,23 @@ export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength
   return Math.max(trainedLength, Math.floor(factor * original));
 }
 
-/** A warning, if a context is longer than the RoPE supports. @internal */
+/**
+ * A warning, if a context is longer than the RoPE of the full-attention layers supports. Others never see distances beyond their window.
+ * @internal
+ */
 export function lengthWarning(
-  rope: Readonly<RopeConfig> | null,
+  layers: readonly ModelLayer[],
   contextLength: number,
   trainedLength: number,
 ): string | undefined {
+  const rope = layers.find((layer) => ropeKind(layer) === "full_attention")?.rope ?? null;
   const supported = supportedLength(rope, trainedLength);
-  const isUnlimited = rope === null || rope.rope_scaling?.rope_type?.startsWith("dynamic");
-  if (isUnlimited || contextLength <= supported) return undefined;
-  const factor = Math.ceil(contextLength / trainedLength);
-  return `a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports; extend it with rope_type yarn and factor ${factor}`;
+  const { rope_type: type = "default", original_max_position_embeddings: original = trainedLength } =
+    rope?.rope_scaling ?? {};
+  if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
+  const advice =
+    type === "default" || type === "yarn"
+      ? `extend it with rope_type yarn and factor ${Math.ceil(contextLength / original)}`
+      : `make it shorter, or replace the model's own scaling, ${type}`;
+  return `a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports; ${advice}`;
 }

@@ -149,10 +149,13 @@ export class RpcClient {
     this.#collected.register(object, id, object);
   }
 
-  /** Disposes of the Worker's object `id`. */
+  /** Disposes of the Worker's object `id`. A Worker that ends disposes of everything. */
   async release(object: object, id: number): Promise<void> {
     this.#collected.unregister(object);
-    if (this.#closedBy === undefined) await this.send((server) => server.dispose(id));
+    if (this.#closedBy !== undefined) return;
+    await this.send((server) => server.dispose(id)).catch((error: unknown) => {
+      if (this.#closedBy === undefined) throw error;
+    });
   }
 
   /** Ends the Worker. Pending calls fail with DISPOSED. */

@@ -18,8 +18,12 @@ export function sourceToSend({ thread }: RpcClient, source: ModelSource, isTrans
 
 /** The name of a kept session as it can be cloned. Throws INVALID_ARGUMENT. @internal */
 export function nameToSend(name: string | URL): string {
-  if (name instanceof URL) return name.href;
+  if (name instanceof URL && name.protocol === "file:") return name.href;
   return typeof name === "string"
     ? name
-    : fail("INVALID_ARGUMENT", "name", `must be a string or URL (got ${show(name)})`);
+    : fail(
+        "INVALID_ARGUMENT",
+        "name",
+        `must be a path, a name or a file: URL (got ${show(name instanceof URL ? name.href : name)})`,
+      );
 }

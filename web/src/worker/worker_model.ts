@@ -131,7 +131,9 @@ export class WorkerModel implements AsyncDisposable {
     const cloneable =
       typeof prompts === "string"
         ? prompts
-        : listOf(prompts, "prompts", "a list of prompts").map((prompt) => cloneablePrompt(prompt as Prompt));
+        : listOf(prompts, "prompts", "a list of prompts").map((prompt, i) =>
+            cloneablePrompt(prompt as Prompt, `prompts[${i}]`),
+          );
     const pieces = this.#client.stream(
       sendAdapters(sendDraft(given, this.#client), this.#client),
       (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable),
@@ -222,6 +224,6 @@ function cloneableText(text: TextInput): TextInput {
 }
 
 /** A prompt that can be cloned, which some iterables can't. */
-function cloneablePrompt(prompt: Prompt): Prompt {
-  return typeof prompt === "string" ? prompt : (listOf(prompt, "prompt", "text, token ids or messages") as number[]);
+function cloneablePrompt(prompt: Prompt, field = "prompt"): Prompt {
+  return typeof prompt === "string" ? prompt : (listOf(prompt, field, "text, token ids or messages") as number[]);
 }

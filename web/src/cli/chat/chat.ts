@@ -10,7 +10,7 @@ import { formatFrom } from "../generate/format_flags.js";
 import { samplingFrom } from "../generate/sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, modelSummary, requireTemplate, warnAboutLength } from "../loaded_model.js";
+import { chatTemplateOption, modelSummary, requireTemplate } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
@@ -56,7 +56,6 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     const conversation = new Conversation(model, flags.system, options);
     try {
       if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session);
-      warnAboutLength(terminal, conversation.session, model);
       const { maxTokens, whenFull } = flags;
       await new Chat(
         terminal,

@@ -5,7 +5,7 @@ import { fail } from "../../base/errors.js";
 import type { FinishReason, GenerateOptions, Model, Piece, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, requireTemplate, warnAboutLength } from "../loaded_model.js";
+import { chatTemplateOption, requireTemplate } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
@@ -102,7 +102,6 @@ async function run(
     const tokens = await tokensOf(model, text, flags);
     const session = await openSession(model, flags.session, options, tokens);
     try {
-      warnAboutLength(terminal, session, model);
       const { pieces, ...generated } = await generate(
         terminal,
         session,

@@ -9,11 +9,10 @@ import type { SessionText } from "./text.js";
 /** As Session.extend(). @internal */
 export function extendText(text: SessionText, given?: number): void {
   const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
-  const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
-  if (overrides !== undefined) {
-    const group = text.ropes.groupOf("full_attention");
-    if (group === undefined) fail("INVALID_ARGUMENT", "kind", "no full_attention layer of this model has RoPE");
-    text.retune(group, overrideRopeConfig(text.ropes.requested[group]!, overrides));
+  const group = text.ropes.groupOf("full_attention"); // layers with a window never see distances beyond it
+  if (group !== undefined) {
+    const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
+    if (overrides !== undefined) text.retune(group, overrideRopeConfig(text.ropes.requested[group]!, overrides));
   }
   text.contextLength = contextLength;
 }

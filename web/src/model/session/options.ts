@@ -175,8 +175,8 @@ export interface GenerateOptions extends SamplingOptions {
   logprobs?: number;
   /**
    * The most tokens to guess at once from repeats of the text, 0 to 63. The model reads the guesses together, and keeps
-   * those that it would have generated: faster where a text repeats itself, as in summaries and edits. Guesses that turn
-   * out wrong become rarer. Not with recurrent layers. Default: 0, no guesses.
+   * those that it would have generated: faster where a text copies or repeats itself, as in edits and quotes. Guesses that
+   * turn out wrong become rarer and shorter. Not with recurrent layers. Default: 0, no guesses.
    */
   promptLookup?: number;
   /**
