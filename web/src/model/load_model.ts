@@ -19,7 +19,7 @@ import { readModelOptions } from "./read_options.js";
 import { readRopeTensors } from "./rope_tensors.js";
 import type { SamplingOptions } from "./session/sampling_options.js";
 import { checkContext } from "./session/options.js";
-import { lengthWarning } from "./supported_length.js";
+import { lengthWarning } from "./session/supported_length.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
 /** Upper limit of the default context length: longer contexts need much memory. */

@@ -3,7 +3,7 @@ import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";
-import { supportedLength } from "../../model/supported_length.js";
+import { supportedLength } from "../../model/session/supported_length.js";
 import { modelSummary } from "../loaded_model.js";
 import { formatBytes, ropeSummary } from "../format.js";
 import { parseScaling } from "../rope_options.js";

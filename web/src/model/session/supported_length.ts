@@ -1,6 +1,6 @@
 // How many tokens a RoPE supports.
-import type { RopeConfig } from "../config/types.js";
-import { type ModelLayer, ropeKind } from "./model_plan.js";
+import type { RopeConfig } from "../../config/types.js";
+import { type ModelLayer, ropeKind } from "../model_plan.js";
 
 /** By the factor of the scaling or by the trained length. @internal */
 export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
