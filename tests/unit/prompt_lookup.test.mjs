@@ -52,6 +52,14 @@ test("after a long copy, guessing goes on past a token that was replaced, and af
   assert.deepEqual(leftOut.guesses(9), [115, 116, 117]);
 });
 
+test("a wrong token soon after an edit ends the copy", () => {
+  const lookup = new PromptLookup(3, range(100, 40));
+  for (const token of [...range(100, 12), 7, 113, 114]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), [115, 116, 117]);
+  for (const token of [8, 105, 106]) lookup.add(token);
+  assert.deepEqual(lookup.guesses(9), []);
+});
+
 test("a repeat that is wrong after an edit ends the copy", () => {
   const lookup = new PromptLookup(3, range(100, 40));
   for (const token of [...range(100, 12), 7, 8]) lookup.add(token);

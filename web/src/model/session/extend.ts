@@ -4,6 +4,7 @@ import type { RopeConfig } from "../../config/types.js";
 import { fail } from "../../base/errors.js";
 import { overrideRopeConfig } from "../../config/rope_config.js";
 import { checkContext } from "./options.js";
+import { supportedLength } from "./supported_length.js";
 import type { SessionText } from "./text.js";
 
 /** As Session.extend(). @internal */
@@ -33,7 +34,7 @@ export function extendedOverrides(
   const scaling = rope?.rope_scaling;
   const type = scaling?.rope_type ?? "default";
   const original = type === "yarn" ? (scaling?.original_max_position_embeddings ?? trainedLength) : trainedLength;
-  const supported = type === "yarn" ? Math.max(trainedLength, original * (scaling?.factor ?? 1)) : trainedLength;
+  const supported = type === "yarn" ? supportedLength(rope, trainedLength) : trainedLength;
   if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
   if (type !== "default" && type !== "yarn") {
     fail(

@@ -41,6 +41,7 @@ export class PromptLookup {
     this.#tokens.push(token);
     if (isExpected) {
       this.#streak++;
+      this.#isPastEdit = false;
       this.#place = place + 1; // even if the last tokens occurred again since
       return;
     }
