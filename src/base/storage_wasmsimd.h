@@ -14,17 +14,18 @@ struct F32x8 {
 
 inline F32x8 load8(const float* source) { return {wasm_v128_load(source), wasm_v128_load(source + 4)}; }
 
-inline v128_t half_bits_to_float(v128_t sign_extended) {
-  // the sign is at bit 31, exponent and mantissa at 27…13; multiplying by 2^112 corrects the bias
+// A `bias` of 2^(112 - n) reads numbers that are stored times 2^n.
+inline v128_t half_bits_to_float(v128_t sign_extended, v128_t bias = wasm_f32x4_splat(0x1p112f)) {
+  // the sign is at bit 31, exponent and mantissa at 27…13; multiplying by 2^112 corrects the exponent
   const v128_t placed = wasm_v128_and(wasm_i32x4_shl(sign_extended, 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
-  const v128_t value = wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
+  const v128_t value = wasm_f32x4_mul(placed, bias);
   const v128_t is_special = wasm_f32x4_ge(wasm_f32x4_abs(value), wasm_f32x4_splat(65536.0f));
   return wasm_v128_or(value, wasm_v128_and(is_special, wasm_i32x4_splat(0x7F800000)));
 }
 
-inline F32x8 load8(const Float16* source) {
+inline F32x8 load8(const Float16* source, v128_t bias = wasm_f32x4_splat(0x1p112f)) {
   const v128_t halves = wasm_v128_load(source);
-  return {half_bits_to_float(wasm_i32x4_extend_low_i16x8(halves)), half_bits_to_float(wasm_i32x4_extend_high_i16x8(halves))};
+  return {half_bits_to_float(wasm_i32x4_extend_low_i16x8(halves), bias), half_bits_to_float(wasm_i32x4_extend_high_i16x8(halves), bias)};
 }
 
 inline F32x8 load8(const BFloat16* source) {

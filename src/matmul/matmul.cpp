@@ -1,11 +1,13 @@
 #include "matmul/matmul.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
+#include "matmul/panel_exponent.h"
 
 namespace ropewalk {
 namespace {
@@ -16,6 +18,9 @@ constexpr int kTokensTogether = 128;
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
 }
+
+// What the f16 numbers of packed rows are to be multiplied by.
+float unit_of(const WeightMatrix& weights) { return std::ldexp(1.0f, -weights.exponent); }
 
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
 
@@ -35,14 +40,15 @@ class PanelProduct {
         x_(x),
         format_(static_cast<int>(weights.format)),
         sums_per_token_(sums_per_token(is_float(weights.format))),
-        kernels_(kernels) {}
+        kernels_(kernels),
+        most_in_fours_(x.in_tiles() && weights.exponent > 0 ? kernels.most_in_fours(weights.format) : 0) {}  // else some may be infinite
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
     std::fill_n(sums_, x_.rows(token, 0, count).count * sums_per_token_, 0.0f);
     const bool is_packed = row < weights_.packed_rows;
-    const bool is_one_four = x_.in_tiles() && is_packed && count <= kTileTokens && kernels_.four[format_] != nullptr;
-    const bool in_tiles = x_.in_tiles() && !is_one_four;
+    const bool in_fours = is_packed && count <= most_in_fours_;
+    const bool in_tiles = x_.in_tiles() && !in_fours;
     const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
     const std::uint8_t* from = bytes_of(weights_, row);
     const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
@@ -54,11 +60,12 @@ class PanelProduct {
         pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
         panel = packed_;
       }
-      const PanelPart part = {panel, columns};
-      if (is_one_four) {
-        kernels_.four[format_](part, x_.rows(token, column, count), sums_);
+      const PanelPart part = {panel, columns, is_packed ? unit_of(weights_) : 1};
+      if (in_fours) {
+        for (int t = 0; t < count; t += kTileTokens)
+          kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
       } else if (in_tiles) {
-        kernels_.unpack[format_](panel, columns, chunk_);
+        kernels_.unpack[format_](part, chunk_);
         chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums_);
       } else {
         for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.rows(token + t, column, 1), sums_ + t * sums_per_token_);
@@ -80,6 +87,7 @@ class PanelProduct {
   Activations& x_;
   int format_, sums_per_token_;
   const MatmulKernels& kernels_;
+  int most_in_fours_;
   alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;
@@ -113,9 +121,18 @@ Status pack_rows(WeightMatrix& weights, void* data, int rows) {
   const std::size_t row_bytes = weight_row_bytes(weights.format, weights.columns), panel_bytes = row_bytes * kPanelRows;
   Buffer<std::uint8_t> panel;
   if (!panel.resize(panel_bytes)) return Status::out_of_memory;
-  std::uint8_t* from = static_cast<std::uint8_t*>(data) + weights.packed_rows * row_bytes;
-  for (; weights.packed_rows + kPanelRows <= rows; weights.packed_rows += kPanelRows, from += panel_bytes) {
+  const auto rows_at = [&](int row) { return static_cast<std::uint8_t*>(data) + row * row_bytes; };
+  for (; weights.packed_rows + kPanelRows <= rows; weights.packed_rows += kPanelRows) {
+    std::uint8_t* const from = rows_at(weights.packed_rows);
     pack_panel(weights.format, from, row_bytes, kPanelRows, weights.columns, panel.data());
+    const int largest = panel_exponent(weights.format, panel.data(), weights.columns);
+    if (weights.packed_rows == 0) weights.exponent = largest;
+    if (largest < weights.exponent) {
+      for (int row = 0; row < weights.packed_rows; row += kPanelRows)
+        scale_panel(weights.format, rows_at(row), weights.columns, largest - weights.exponent);
+      weights.exponent = largest;
+    }
+    if (weights.exponent > 0) scale_panel(weights.format, panel.data(), weights.columns, weights.exponent);
     std::memcpy(from, panel.data(), panel_bytes);
   }
   return Status::ok;
@@ -130,6 +147,8 @@ void read_row(const WeightMatrix& weights, int row, float* out) {
     unpack_panel_row(weights.format, block, row % kPanelRows, elements, unpacked);
     dequantize(weights.format, unpacked, elements, out + column);
   }
+  if (weights.exponent == 0) return;
+  for (int column = 0; column < weights.columns; ++column) out[column] *= unit_of(weights);
 }
 
 Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x) {

@@ -16,6 +16,7 @@ struct WeightMatrix {
   int columns = 0;
   const void* data = nullptr;
   int packed_rows = 0;
+  int exponent = 0;  // the f16 numbers of packed rows are stored times 2^exponent (panel_exponent.h)
 };
 
 // Packs the first `rows` rows in place, at most weights.rows, except for those that are packed already, and for the last few that don't

@@ -89,6 +89,12 @@ constexpr const BlockShape& block_shape(WeightFormat format) { return kBlockShap
 constexpr int block_elements(WeightFormat format) { return block_shape(format).elements; }
 constexpr int block_bytes(WeightFormat format) { return block_shape(format).bytes(); }
 
+// Number of 16-bit fields at the start of a block that are f16. Those at its end all are.
+constexpr int leading_f16(WeightFormat format) {
+  if (format == WeightFormat::bf16) return 0;
+  return format == WeightFormat::iq4_xs ? 1 : block_shape(format).leading_halves;
+}
+
 constexpr int kLargestBlockElements = 256;
 constexpr int kLargestBlockBytes = 210;
 

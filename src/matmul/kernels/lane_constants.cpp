@@ -19,7 +19,6 @@ constexpr LaneConstants lane_constants() {
     lanes.low_bytes[i] = i % 2 == 0 ? 0xFF : 0;
     lanes.ones[i] = i % 2 == 0 ? 1 : 0;
     lanes.f16_bits[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 0xE0 : i % 4 == 2 ? 0xFF : 0x8F;
-    lanes.f16_bias[i] = i % 4 == 2 ? 0x80 : i % 4 == 3 ? 0x77 : 0;
     lanes.f32_exponent_1[i] = i % 4 == 2 ? 0x80 : 0;
     lanes.f32_quarter_exponent_1[i] = i % 4 == 2 ? 0x20 : 0;
     lanes.fp8_nan[i] = 0x7F;

@@ -28,6 +28,8 @@ struct BF16Column {
 // Fast, but wrong for infinity and NaN; were_finite() tells afterwards whether there were any.
 class FiniteF16Column {
  public:
+  explicit FiniteF16Column(float unit) : bias_(wasm_f32x4_splat(0x1p112f * unit)) {}
+
   using Element = Float16;
   static constexpr bool kEvenOdd = true;
   F32x8 load(const Float16* rows) {
@@ -38,15 +40,17 @@ class FiniteF16Column {
   bool were_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
 
  private:
-  // Converts the upper half of each lane: shifts exponent and mantissa into place, then multiplies by 2^112 to correct the bias.
-  static v128_t to_floats(v128_t upper) {
+  // Converts the upper half of each lane: shifts exponent and mantissa into place, then multiplies to correct the exponent.
+  v128_t to_floats(v128_t upper) const {
     const v128_t placed = wasm_v128_and(wasm_i32x4_shr(upper, 3), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
-    return wasm_f32x4_mul(placed, wasm_f32x4_splat(0x1p112f));
+    return wasm_f32x4_mul(placed, bias_);
   }
 
+  v128_t bias_;
   v128_t largest_ = wasm_i16x8_splat(0);  // of the bits without the sign
 };
 
+// A panel with infinity or NaN has a unit of 1.
 struct AnyF16Column {
   using Element = Float16;
   static constexpr bool kEvenOdd = false;
@@ -89,8 +93,7 @@ ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& 
 
 // Returns false, and stores nothing, if a weight isn't finite and Column can't handle that.
 template <class Arithmetic, class Column>
-inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
-  Column rows;
+inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums, Column rows) {
   F32x8 partial[kPartialSums];
   unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = load_sums<Column::kEvenOdd>(sums + P * kPanelRows); });
   float_sums<Arithmetic>(panel, x, rows, partial);
@@ -103,12 +106,12 @@ inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums) 
 
 template <class Arithmetic, class Column>
 void float_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  add_floats<Arithmetic, Column>(panel, x, sums);
+  add_floats<Arithmetic>(panel, x, sums, Column());
 }
 
 template <class Arithmetic>
 void f16_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  if (!add_floats<Arithmetic, FiniteF16Column>(panel, x, sums)) add_floats<Arithmetic, AnyF16Column>(panel, x, sums);
+  if (!add_floats<Arithmetic>(panel, x, sums, FiniteF16Column(panel.unit))) add_floats<Arithmetic>(panel, x, sums, AnyF16Column());
 }
 
 constexpr int kFloatSums = sums_per_token(true);
@@ -144,12 +147,25 @@ void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, floa
   }
 }
 
-template <class Arithmetic, class Element>
-void unpack_floats(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
+// Calls load(i) for the weights from i on, eight at a time.
+template <class Arithmetic, class Load>
+void unpack_loaded(int columns, PanelChunk& chunk, Load&& load) {
   chunk.multiply = float_tokens<Arithmetic>;
-  const Element* weights = reinterpret_cast<const Element*>(panel);
   float* out = reinterpret_cast<float*>(chunk.weights);
-  for (int i = 0; i < columns * kPanelRows; i += kPanelRows) store8(out + i, load8(weights + i));
+  for (int i = 0; i < columns * kPanelRows; i += kPanelRows) store8(out + i, load(i));
+}
+
+template <class Arithmetic, class Element>
+void unpack_floats(const PanelPart& panel, PanelChunk& chunk) {
+  const Element* weights = reinterpret_cast<const Element*>(panel.weights);
+  unpack_loaded<Arithmetic>(panel.columns, chunk, [&](int i) { return load8(weights + i); });
+}
+
+template <class Arithmetic>
+void unpack_f16(const PanelPart& panel, PanelChunk& chunk) {
+  const Float16* weights = reinterpret_cast<const Float16*>(panel.weights);
+  const v128_t bias = wasm_f32x4_splat(0x1p112f * panel.unit);
+  unpack_loaded<Arithmetic>(panel.columns, chunk, [&](int i) { return load8(weights + i, bias); });
 }
 
 }  // namespace ropewalk

@@ -18,25 +18,33 @@
 #include "base/storage_wasmsimd.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
+#include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/packed_rows.h"
 #include "matmul/weight_format.h"
 
 namespace ropewalk {
 
-// Whether the scales of a block may be infinite or NaN. Scales that are finite are faster to read.
-enum class Scales { any, finite };
+// Whether the scales of a block may be infinite or NaN, as scales that are finite are faster to read, and what corrects their exponents:
+// 2^112 times the unit of the panel.
+struct Scales {
+  ROPEWALK_INLINE static Scales any(const PanelPart& panel) { return {false, wasm_f32x4_splat(0x1p112f * panel.unit)}; }
+  ROPEWALK_INLINE static Scales finite(const PanelPart& panel) { return {true, wasm_f32x4_splat(0x1p112f * panel.unit)}; }
+
+  bool are_finite;
+  v128_t bias;
+};
 
 // Fields of a block of a panel, for rows 0 to 3 (half 0) or 4 to 7 (half 1).
 class PanelFields {
  public:
-  PanelFields(const std::uint8_t* block, int half, Scales scales) : block_(block), half_(half), scales_(scales) {}
+  PanelFields(const std::uint8_t* block, int half, const Scales& scales) : block_(block), half_(half), scales_(scales) {}
 
   // The 16-bit field after `halves` 16-bit fields and `words` 32-bit words, as f32.
   ROPEWALK_INLINE v128_t half_floats(int halves, int words) const {
     const v128_t bits = wasm_i32x4_load16x4(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 8);
-    if (scales_ == Scales::any) return half_bits_to_float(bits);
-    return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(bits, 13), lanes(kLanes.f16_bits)), lanes(kLanes.f16_bias));
+    if (!scales_.are_finite) return half_bits_to_float(bits, scales_.bias);
+    return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(bits, 13), lanes(kLanes.f16_bits)), scales_.bias);
   }
   // The 32-bit word at the same kind of offset.
   ROPEWALK_INLINE v128_t word(int halves, int words) const {
@@ -84,7 +92,7 @@ struct SimpleBlock {
   static constexpr int kElements = Elements, kParts = 1, kRuns = 1, kOffset = Offset, kLargest = Largest;
   static constexpr bool kSubScales = false, kMinimums = Minimums, kScalesOf16 = false;
 
-  SimpleBlock(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
+  SimpleBlock(const std::uint8_t* block, int half, const Scales& scales) : fields(block, half, scales) {}
   v128_t scale(int) const { return fields.half_floats(0, 0); }
   v128_t minimum_scale(int) const { return wasm_f32x4_neg(fields.half_floats(1, 0)); }
   v128_t minimum_pairs(int) const { return lanes(kLanes.ones); }
@@ -159,7 +167,7 @@ struct BlockIq4Nl : SimpleBlock<128, 255> {
 // Base of q1_0 and q2_0, whose scale is for several groups of columns.
 template <int Largest, int Elements>
 struct BlockOfFewBits : SimpleBlock<1, Largest, false, Elements> {
-  BlockOfFewBits(const std::uint8_t* block, int half, Scales scales)
+  BlockOfFewBits(const std::uint8_t* block, int half, const Scales& scales)
       : SimpleBlock<1, Largest, false, Elements>(block, half, scales), block_scale(this->fields.half_floats(0, 0)) {}
   v128_t scale(int) const { return block_scale; }
 
@@ -192,7 +200,8 @@ struct BlockTQ2_0 {
   static constexpr int kElements = 256, kParts = 4, kRuns = 1, kOffset = 1, kLargest = 3;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
-  BlockTQ2_0(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
+  BlockTQ2_0(const std::uint8_t* block, int half, const Scales& scales)
+      : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
   template <int Part, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int) const {
     return bits_from<2 * Part>(fields.word(0, 8 * outer + Unit), kLanes.bits_0_1);
@@ -208,7 +217,7 @@ struct BlockMxfp4 {
   static constexpr int kElements = 32, kParts = 1, kRuns = 1, kOffset = 12, kLargest = 24;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
-  BlockMxfp4(const std::uint8_t* block, int half, Scales scales) : fields(block + kPanelRows, half, scales) {
+  BlockMxfp4(const std::uint8_t* block, int half, const Scales& scales) : fields(block + kPanelRows, half, scales) {
     // 2^(e - 128): an exponent of e - 1, but subnormal below 2, where these bits are the larger ones
     const v128_t bytes = wasm_u16x8_load8x8(block);
     const v128_t exponents = half == 0 ? wasm_u32x4_extend_low_u16x8(bytes) : wasm_u32x4_extend_high_u16x8(bytes);
@@ -231,7 +240,7 @@ struct BlockNvfp4 {
   static constexpr int kElements = 64, kParts = 1, kRuns = 2, kOffset = 12, kLargest = 24;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = true;
 
-  BlockNvfp4(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {
+  BlockNvfp4(const std::uint8_t* block, int half, const Scales& scales) : fields(block, half, scales) {
     const v128_t stored = fields.word(0, 0), nan = lanes(kLanes.fp8_nan);
     const v128_t bytes = wasm_v128_andnot(stored, wasm_i8x16_eq(stored, nan));
     // The mantissa and the exponent are placed as those of an f32, and 2^119 corrects the exponent's bias. This also normalizes.
@@ -255,7 +264,7 @@ struct BlockIq4Xs {
   static constexpr int kElements = 256, kParts = 1, kRuns = 1, kOffset = 128, kLargest = 255;
   static constexpr bool kSubScales = false, kMinimums = false, kScalesOf16 = false;
 
-  BlockIq4Xs(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
+  BlockIq4Xs(const std::uint8_t* block, int half, const Scales& stored) : fields(block, half, stored) {
     const v128_t block_scale = fields.half_floats(0, 0), lower = fields.word(2, 0);
     const v128_t upper = wasm_i32x4_shl(wasm_u32x4_load16x4(block + 2 * kPanelRows + 8 * half), 4);
     for (int i = 0; i < 8; ++i) {

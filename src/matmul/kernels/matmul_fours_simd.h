@@ -51,11 +51,12 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
   const float* x_scales = x.quantized.scales;
   const std::int16_t* x_sums = x.quantized.sums;
   const std::uint8_t* weights = panel.weights;
+  const Scales scales = Scales::finite(panel);
   for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
     // the fields of these blocks are read in an order that the processor doesn't see coming
     if (Block::kParts == 4 && first + Block::kElements < panel.columns)
       touch_lines(reinterpret_cast<const char*>(weights) + kBytes, kBytes);
-    const Block blocks[2] = {Block(weights, 0, Scales::any), Block(weights, 1, Scales::any)};
+    const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
     ROPEWALK_ROLLED
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
@@ -64,8 +65,8 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
         ROPEWALK_ROLLED
         for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTileTokens) {
           // of the sums of both halves of the columns, times the offset or zero
-          const v128_t offset =
-              Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
+          v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
+          computed_here(offset);  // else engines build the constant anew for each token
           v128_t run_sums[kTileTokens][2];
           unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { run_sums[T][0] = run_sums[T][1] = WordDot::start(offset, x_sums + 2 * T); });
           add_run_of_four<Dot, Block, Part>(blocks, outer, run, from, run_sums);

@@ -27,8 +27,8 @@ struct DecodedBlock {
   v128_t block_scale;
 };
 
-// Decodes rows 0 to 3 (half 0) or 4 to 7 (half 1) of a block of a panel. Scales may be infinite or NaN.
-using DecodeBlock = void (*)(const std::uint8_t* block, int half, DecodedBlock& decoded);
+// Decodes rows 0 to 3 (half 0) or 4 to 7 (half 1) of a block of a panel.
+using DecodeBlock = void (*)(const std::uint8_t* block, int half, const Scales& scales, DecodedBlock& decoded);
 
 struct BlockDecoder {
   DecodeBlock decode;
@@ -180,8 +180,8 @@ struct GridRow<WeightFormat::iq1_m> {
 
 // The scale of four rows: a 16-bit field, or in iq1_m the upper four bits of four.
 template <WeightFormat Format>
-v128_t grid_scale(const std::uint8_t* block, int half) {
-  const PanelFields fields(block, half, Scales::any);
+v128_t grid_scale(const std::uint8_t* block, int half, const Scales& scales) {
+  const PanelFields fields(block, half, scales);
   if constexpr (Format != WeightFormat::iq1_m) return fields.half_floats(0, 0);
   const v128_t low = fields.word(0, 12), high = fields.word(0, 13);
   const auto bits = [](v128_t words, int mask) { return wasm_v128_and(words, wasm_i32x4_splat(mask)); };
@@ -193,11 +193,11 @@ v128_t grid_scale(const std::uint8_t* block, int half) {
 }
 
 template <WeightFormat Format>
-void decode_grid(const std::uint8_t* block, int half, DecodedBlock& decoded) {
+void decode_grid(const std::uint8_t* block, int half, const Scales& scales, DecodedBlock& decoded) {
   using Row = GridRow<Format>;
   const std::uint8_t* words = block + 2 * block_shape(Format).leading_halves * kPanelRows;
   const PanelRow rows[4] = {{words, 4 * half}, {words, 4 * half + 1}, {words, 4 * half + 2}, {words, 4 * half + 3}};
-  decoded.block_scale = wasm_f32x4_mul(grid_scale<Format>(block, half), wasm_f32x4_splat(Row::kFactor));
+  decoded.block_scale = wasm_f32x4_mul(grid_scale<Format>(block, half, scales), wasm_f32x4_splat(Row::kFactor));
   for (int s = 0; s < 16; ++s) {
     v128_t v[4];
     for (int r = 0; r < 4; ++r) v[r] = Row::columns(rows[r], s);
@@ -213,8 +213,8 @@ void decode_grid(const std::uint8_t* block, int half, DecodedBlock& decoded) {
 }
 
 // tq1_0: a byte times 3^n, modulo 256, has digit n in front.
-inline void decode_tq1_0(const std::uint8_t* block, int half, DecodedBlock& decoded) {
-  const PanelFields fields(block, half, Scales::any);
+inline void decode_tq1_0(const std::uint8_t* block, int half, const Scales& scales, DecodedBlock& decoded) {
+  const PanelFields fields(block, half, scales);
   decoded.block_scale = fields.half_floats(0, 13);
   for (v128_t& sub_scale : decoded.sub_scales) sub_scale = wasm_i32x4_splat(1);
   const auto put_digits = [&](v128_t bytes, int digits, int unit, int step) {

@@ -11,7 +11,7 @@ struct BlockOf16 {
   static constexpr int kElements = 256, kParts = 4, kRuns = 2, kOffset = Offset, kLargest = Largest;
   static constexpr bool kSubScales = true, kMinimums = Minimums, kScalesOf16 = false;
 
-  BlockOf16(const std::uint8_t* block, int half, Scales scales) : fields(block, half, scales) {}
+  BlockOf16(const std::uint8_t* block, int half, const Scales& scales) : fields(block, half, scales) {}
   void set_sub_scales(int word, v128_t bytes) {
     for (int i = 0; i < 4; ++i) sub_scales[4 * word + i] = byte_of_lanes(bytes, i);
   }
@@ -25,7 +25,7 @@ struct BlockOf16 {
 
 struct BlockQ2K : BlockOf16<0, 3, true> {
   static constexpr WeightFormat kFormat = WeightFormat::q2_k;
-  BlockQ2K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
+  BlockQ2K(const std::uint8_t* block, int half, const Scales& scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 20);
     for (int i = 0; i < 4; ++i) {
       set_sub_scales(i, bits_from<0>(fields.word(0, i), kLanes.bits_0_3));
@@ -45,7 +45,7 @@ struct BlockQ2K : BlockOf16<0, 3, true> {
 
 struct BlockQ3K : BlockOf16<4, 7, false> {
   static constexpr WeightFormat kFormat = WeightFormat::q3_k;
-  BlockQ3K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
+  BlockQ3K(const std::uint8_t* block, int half, const Scales& scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 27);
     const v128_t first = fields.word(0, 24), second = fields.word(0, 25), upper = fields.word(0, 26);
     const auto joined = [](v128_t low, v128_t high) { return wasm_i8x16_sub(wasm_v128_or(low, high), wasm_i8x16_splat(32)); };
@@ -64,7 +64,7 @@ struct BlockQ3K : BlockOf16<4, 7, false> {
 
 struct BlockQ6K : BlockOf16<32, 63, false> {
   static constexpr WeightFormat kFormat = WeightFormat::q6_k;
-  BlockQ6K(const std::uint8_t* block, int half, Scales scales) : BlockOf16(block, half, scales) {
+  BlockQ6K(const std::uint8_t* block, int half, const Scales& scales) : BlockOf16(block, half, scales) {
     block_scale = fields.half_floats(0, 52);
     for (int i = 0; i < 4; ++i) set_sub_scales(i, fields.word(0, 48 + i));
   }
@@ -87,7 +87,7 @@ struct BlockOf32 {
   static constexpr int kElements = 256, kParts = 2, kRuns = 1, kOffset = 0, kLargest = Largest;
   static constexpr bool kSubScales = false, kMinimums = true, kScalesOf16 = false;
 
-  BlockOf32(const std::uint8_t* block, int half, Scales range) : fields(block, half, range) {
+  BlockOf32(const std::uint8_t* block, int half, const Scales& stored) : fields(block, half, stored) {
     const v128_t first = fields.word(2, 0), second = fields.word(2, 1), last = fields.word(2, 2);
     const auto multiply = [](v128_t scale, v128_t bytes, v128_t* products) {
       computed_here(bytes);  // else it becomes a conversion of unsigned integers, which x86-64 lacks

@@ -53,21 +53,25 @@ struct PanelChunk {
   bool has_minimums;
 };
 
-// `columns` columns of a panel.
+// `columns` columns of a panel, whose f16 numbers are to be multiplied by `unit`, a power of two (panel_exponent.h).
 struct PanelPart {
   const std::uint8_t* weights;
   int columns;
+  float unit;
 };
 
 // Adds the products with part of a panel to the first token's sums, or to those of the first four.
 using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, float* sums);
 
-// Unpacks `columns` columns of a panel, at most kChunkColumns.
-using UnpackChunk = void (*)(const std::uint8_t* panel, int columns, PanelChunk& chunk);
+// Unpacks at most kChunkColumns columns.
+using UnpackChunk = void (*)(const PanelPart& panel, PanelChunk& chunk);
 
 // How weights of a format are multiplied with one token, or with many: "floats", "words" (16 bits), "bytes" (relaxed dot products), or
 // "signed bytes" and "unsigned bytes", after what the engine makes of the eighth bit.
 using DotName = const char* (*)(WeightFormat format, bool is_one_token);
+
+// The largest number of tokens of which `four` multiplies each four faster than tiles do, or 0 without such a kernel.
+using MostInFours = int (*)(WeightFormat format);
 
 struct MatmulKernels {
   const char* name;
@@ -75,7 +79,8 @@ struct MatmulKernels {
   QuantizeRow quantize;
   PanelTimesToken token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one
-  PanelTimesToken four[kWeightFormats];  // four tokens that take turns; null: as for more of them
+  PanelTimesToken four[kWeightFormats];  // four tokens that take turns; f16 numbers must be finite
+  MostInFours most_in_fours;             // null if `unpack` is
 };
 
 // Reference implementation: plain loops, compiled without vectorization.

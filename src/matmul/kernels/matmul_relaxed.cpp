@@ -20,8 +20,8 @@ void multiply_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums)
 }
 
 template <class Block>
-void unpack_any_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, columns, chunk); });
+void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
+  with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
 }
 
 template <class Block>
@@ -43,8 +43,8 @@ void multiply_four_bytes(const PanelPart& panel, const TokenRows& x, float* sums
 }
 
 template <class Block>
-void unpack_bytes(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, columns, chunk);
+void unpack_bytes(const PanelPart& panel, PanelChunk& chunk) {
+  unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, chunk);
   static_assert(Block::kLargest <= RelaxedPairTile::kLargest && !Block::kScalesOf16);
   if (relaxed_sign() == RelaxedSign::neither) chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false>;
 }
@@ -59,9 +59,21 @@ const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
   }
 }
 
+int relaxed_most_in_fours(WeightFormat format) {
+  const bool has_sums_of_four = relaxed_sign() != RelaxedSign::neither;
+  switch (format) {
+    case WeightFormat::q4_0: return has_sums_of_four ? 16 : 4;  // without them, tiles add more products in pairs
+    case WeightFormat::q5_0: return 8;
+    case WeightFormat::q4_k:
+    case WeightFormat::q6_k: return has_sums_of_four ? 16 : most_in_fours(format);
+    default: return most_in_fours(format);
+  }
+}
+
 constexpr MatmulKernels relaxed_matmul_kernels() {
   MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot<false>, WordDot>("relaxed");
   kernels.dot_name = relaxed_dot_name;
+  kernels.most_in_fours = relaxed_most_in_fours;
   const auto set = [&]<class... Blocks>() {
     ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_any_bytes<Blocks>,
       kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_any_bytes<Blocks>),

@@ -43,7 +43,7 @@ void multiply_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
     for (int row = 0; row < kPanelRows; ++row, at += sizeof(Element)) {
       Element weight;
       std::memcpy(&weight, at, sizeof weight);
-      sums[column % kPartialSums * kPanelRows + row] += to_float(weight) * x.floats[column];
+      sums[column % kPartialSums * kPanelRows + row] += to_float(weight) * panel.unit * x.floats[column];
     }
   }
 }
@@ -77,6 +77,8 @@ void multiply_blocks(WeightFormat format, const PanelPart& panel, const TokenRow
     for (int row = 0; row < kPanelRows; ++row) {
       unpack_panel_row(format, at, row, elements, bytes);
       unpack_block(format, bytes, block);
+      block.scale *= panel.unit;
+      block.minimum_scale *= panel.unit;
       for (int first = 0; first < elements; first += kActivationGroup) {
         const float product = multiply(block, first, x.quantized, column + first);
         sums[row] += product * x.quantized.scales[(column + first) / kActivationGroup];
@@ -98,7 +100,9 @@ constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>)
           quantize_row,
           {multiply_floats<float>, multiply_floats<Float16>, multiply_floats<BFloat16>,
            multiply_quantized<static_cast<WeightFormat>(kFloats + Quantized)>...},
-          {}};
+          {},
+          {},
+          nullptr};
 }
 
 }  // namespace

@@ -125,8 +125,7 @@ class LargestScale {
  public:
   void add(const std::uint8_t* block) {
     constexpr const BlockShape& kShape = block_shape(Format);
-    constexpr int kLeadingScales = Format == WeightFormat::iq4_xs ? 1 : kShape.leading_halves;
-    unrolled<kLeadingScales>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
+    unrolled<leading_f16(Format)>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
     constexpr int kBefore = 2 * kShape.leading_halves + 4 * kShape.words;
     unrolled<kShape.trailing_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + (kBefore + 2 * I) * kPanelRows); });
   }
@@ -144,16 +143,17 @@ void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
   v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
   LargestScale<Block::kFormat> largest_scale;
   const std::uint8_t* weights = panel.weights;
+  const Scales scales = Scales::finite(panel);
   for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
     largest_scale.add(weights);
     if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
       ROPEWALK_ROLLED
       for (int half = 0; half < 2; ++half) {
-        const Block block(weights, half, Scales::finite);
+        const Block block(weights, half, scales);
         add_block<Arithmetic, Dot, Block, 1>(&block, x.quantized, first, totals + half);
       }
     } else {
-      const Block blocks[2] = {Block(weights, 0, Scales::finite), Block(weights, 1, Scales::finite)};
+      const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
       add_block<Arithmetic, Dot, Block, 2>(blocks, x.quantized, first, totals);
     }
   }
@@ -167,9 +167,10 @@ template <class Arithmetic, class Dot>
 void decoded_token(const BlockDecoder& decoder, const PanelPart& panel, const TokenRows& x, float* sums) {
   v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
   const std::uint8_t* weights = panel.weights;
+  const Scales scales = Scales::any(panel);
   for (int first = 0; first < panel.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
     DecodedBlock blocks[2];
-    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, blocks[half]);
+    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
     add_block<Arithmetic, Dot, DecodedBlock, 2>(blocks, x.quantized, first, totals);
   }
   wasm_v128_store(sums, totals[0]);
@@ -198,6 +199,17 @@ const char* dot_name(WeightFormat format, bool is_one_token) {
   }
 }
 
+// Unpacking Q6_K again for each four takes as long as writing it to a tile.
+inline int most_in_fours(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::q8_0: return 16;
+    case WeightFormat::q4_0:
+    case WeightFormat::q4_k: return 8;
+    case WeightFormat::q6_k: return 4;
+    default: return 0;
+  }
+}
+
 template <class Arithmetic, class TokenDot, class TileDot, class Block>
 constexpr void set_kernels(MatmulKernels& kernels) {
   kernels.token[static_cast<int>(Block::kFormat)] = quantized_token<Arithmetic, TokenDot, Block>;
@@ -209,8 +221,8 @@ constexpr void set_decoded_kernels(MatmulKernels& kernels) {
   kernels.token[static_cast<int>(Format)] = [](const PanelPart& panel, const TokenRows& x, float* sums) {
     decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panel, x, sums);
   };
-  kernels.unpack[static_cast<int>(Format)] = [](const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-    unpack_decoded<Arithmetic, Words>(block_decoder<Format>(), panel, columns, chunk);
+  kernels.unpack[static_cast<int>(Format)] = [](const PanelPart& panel, PanelChunk& chunk) {
+    unpack_decoded<Arithmetic, Words>(block_decoder<Format>(), panel, chunk);
   };
 }
 
@@ -221,8 +233,9 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
                            dot_name<Bytes, Words>,
                            quantize_row_simd,
                            {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>},
-                           {unpack_floats<Arithmetic, float>, unpack_floats<Arithmetic, Float16>, unpack_floats<Arithmetic, BFloat16>},
-                           {}};
+                           {unpack_floats<Arithmetic, float>, unpack_f16<Arithmetic>, unpack_floats<Arithmetic, BFloat16>},
+                           {},
+                           most_in_fours};
   const auto set = [&]<class TokenDot, class TileDot, class... Blocks>() {
     (set_kernels<Arithmetic, TokenDot, TileDot, Blocks>(kernels), ...);
   };

@@ -147,15 +147,16 @@ void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, 
   }
 }
 
-// `block_at(panel, half)` reads or decodes four rows of a block.
+// `block_at(block, half)` reads or decodes four rows of a block, which has `block_bytes` for all eight.
 template <class Arithmetic, class Dot, class Block, class BlockAt>
-void unpack_blocks(const std::uint8_t* panel, int panel_bytes, int columns, PanelChunk& chunk, const BlockAt& block_at) {
+void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, const BlockAt& block_at) {
   chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16>;
   chunk.offset = Dot::template kTileOffset<Block>;
   chunk.has_minimums = Block::kMinimums;
+  const std::uint8_t* from = panel.weights;
   std::uint8_t* weights = chunk.weights;
-  for (int first = 0; first < columns; first += Block::kElements, panel += panel_bytes) {
-    const Block blocks[2] = {block_at(panel, 0), block_at(panel, 1)};
+  for (int first = 0; first < panel.columns; first += Block::kElements, from += block_bytes) {
+    const Block blocks[2] = {block_at(from, 0), block_at(from, 1)};
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = first / kActivationGroup + outer * Block::kParts + Part;
@@ -177,17 +178,18 @@ void unpack_blocks(const std::uint8_t* panel, int panel_bytes, int columns, Pane
 }
 
 template <class Arithmetic, class Dot, class Block>
-void unpack_quantized(const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, columns, chunk,
-                                        [](const std::uint8_t* block, int half)
-                                            ROPEWALK_INLINE { return Block(block, half, Scales::any); });
+void unpack_quantized(const PanelPart& panel, PanelChunk& chunk) {
+  const Scales scales = Scales::any(panel);
+  unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, chunk,
+                                        [&](const std::uint8_t* block, int half) ROPEWALK_INLINE { return Block(block, half, scales); });
 }
 
 template <class Arithmetic, class Dot>
-void unpack_decoded(const BlockDecoder& decoder, const std::uint8_t* panel, int columns, PanelChunk& chunk) {
-  unpack_blocks<Arithmetic, Dot, DecodedBlock>(panel, decoder.panel_bytes, columns, chunk, [&](const std::uint8_t* block, int half) {
+void unpack_decoded(const BlockDecoder& decoder, const PanelPart& panel, PanelChunk& chunk) {
+  const Scales scales = Scales::any(panel);
+  unpack_blocks<Arithmetic, Dot, DecodedBlock>(panel, decoder.panel_bytes, chunk, [&](const std::uint8_t* block, int half) {
     DecodedBlock decoded;
-    decoder.decode(block, half, decoded);
+    decoder.decode(block, half, scales, decoded);
     return decoded;
   });
 }

@@ -6,52 +6,13 @@
 #include <cmath>
 
 #include "matmul/dequantize.h"
-#include "native/attention/attention_guarded.h"
+#include "native/matmul/random_weights.h"
 
 namespace ropewalk {
 namespace {
 
 constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: the largest error of one operation
 constexpr float kUntouched = -7;
-
-std::vector<WeightFormat> every_format() {
-  std::vector<WeightFormat> formats;
-  for (int i = 0; i < kWeightFormats; ++i) formats.push_back(static_cast<WeightFormat>(i));
-  return formats;
-}
-
-// Random quants with random scales. The 16-bit fields of a block are its scales (or its only element); they are f16, except in bf16.
-Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns, std::uint32_t seed) {
-  Random random(seed);
-  Guarded<std::uint8_t> weights(rows * weight_row_bytes(format, columns));
-  const BlockShape& shape = block_shape(format);
-  for (std::uint8_t *at = weights.data(), *end = at + weights.size(); at < end;) {
-    const auto put = [&](int count, auto make) {
-      for (int i = 0; i < count; ++i, at += sizeof(make())) {
-        const auto value = make();
-        std::memcpy(at, &value, sizeof value);
-      }
-    };
-    const auto half = [&] {
-      const float value = static_cast<float>(random.next());
-      Float16 half;
-      BFloat16 upper_half;
-      from_float(value, half);
-      from_float(value, upper_half);
-      return format == WeightFormat::bf16 ? upper_half.bits : half.bits;
-    };
-    put(shape.leading_bytes, [&] { return static_cast<std::uint8_t>(120 + random.next_bits() % 8); });  // an exponent
-    put(shape.leading_halves, half);
-    if (format == WeightFormat::f32) {
-      put(1, [&] { return static_cast<float>(random.next()); });
-    } else {
-      put(shape.words, [&] { return random.next_bits(); });
-    }
-    put(shape.trailing_halves, half);
-    if (format == WeightFormat::iq1_m) at[-1] &= 0xBF;  // the upper bits of the scale: finite
-  }
-  return weights;
-}
 
 Guarded<float> random_floats(int tokens, int columns, std::ptrdiff_t stride, std::uint32_t seed) {
   Random random(seed);
@@ -79,7 +40,7 @@ std::vector<Case> every_case() {
                                                                      : std::vector<int>{128, 384, 640};
     for (const int c : columns) {
       for (const int rows : {1, 7, 8, 9, 24}) {
-        for (const int tokens : {1, 2, 3, 4, 7}) cases.push_back({format, rows, c, tokens});
+        for (const int tokens : {1, 2, 3, 4, 7, 16}) cases.push_back({format, rows, c, tokens});
       }
       cases.push_back({format, 17, c, 133});
     }
@@ -93,8 +54,8 @@ std::string name_of(const Case& c) {
 }
 
 struct Product {
-  Product(const Case& c, std::uint32_t seed = 1)
-      : weights(random_weights(c.format, c.rows, c.columns, seed)), x(random_floats(c.tokens, c.columns, c.stride(), seed + 1)) {}
+  Product(const Case& c, std::uint32_t seed = 1, float factor = 1)
+      : weights(random_weights(c.format, c.rows, c.columns, seed, factor)), x(random_floats(c.tokens, c.columns, c.stride(), seed + 1)) {}
 
   Guarded<float> of(const Case& c, const MatmulKernels& kernels, bool packed) {
     Guarded<std::uint8_t> copy(weights.values());
@@ -242,6 +203,22 @@ TEST(Matmul, AcceptsEveryFiniteHalfAndInfinities) {
   }
 }
 
+TEST(Matmul, HasTheSameBitsForSubnormalAndLargeF16) {
+  for (const WeightFormat format : every_format()) {
+    for (const float factor : {0x1p-20f, 0x1p8f}) {
+      for (const int tokens : {1, 4, 9}) {
+        const Case c = {format, 17, block_elements(format) == 1 ? 70 : 512, tokens};
+        SCOPED_TRACE(name_of(c) + ", times " + std::to_string(factor));
+        Product product(c, 7, factor);
+        const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+        ASSERT_TRUE(product.of(c, kScalarMatmulKernels, true).same_bits(expected));
+        ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, false).same_bits(expected));
+        ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
+      }
+    }
+  }
+}
+
 TEST(Matmul, HasTheSameBitsForInfiniteScales) {
   for (const WeightFormat format : every_format()) {
     const BlockShape& shape = block_shape(format);
@@ -250,8 +227,7 @@ TEST(Matmul, HasTheSameBitsForInfiniteScales) {
       const Case c = {format, 16, 512, tokens};
       SCOPED_TRACE(name_of(c));
       Product product(c);
-      const int leading_scales = format == WeightFormat::iq4_xs ? 1 : shape.leading_halves;
-      const std::size_t last_scale = leading_scales > 0 ? 2 * leading_scales - 2 : shape.bytes() - 2;
+      const std::size_t last_scale = leading_f16(format) > 0 ? 2 * leading_f16(format) - 2 : shape.bytes() - 2;
       const std::uint16_t infinity = 0xFC00, nan = 0x7E01;
       std::memcpy(product.weights.data() + 5 * weight_row_bytes(format, c.columns) + last_scale, &infinity, 2);
       std::memcpy(product.weights.data() + 11 * weight_row_bytes(format, c.columns) + last_scale, &nan, 2);
@@ -340,39 +316,6 @@ TEST(Activations, TakeTurnsInUnitsOf32Bits) {
     for (int i = 0; i < 6; ++i) ASSERT_EQ(turned.sums[i / 2 * 8 + 6 + i % 2], alone.sums[i]);
     EXPECT_TRUE(turned.bytes.guards_are_intact() && turned.words.guards_are_intact());
     EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact());
-  }
-}
-
-TEST(PackRows, KeepsEveryRowAndItsBytes) {
-  for (const WeightFormat format : every_format()) {
-    for (const int rows : {1, 8, 21}) {
-      const int columns = is_float(format) ? 27 : 3 * block_elements(format);
-      SCOPED_TRACE(name_of({format, rows, columns, 0}));
-      const Guarded<std::uint8_t> weights = random_weights(format, rows, columns, 9);
-      Guarded<std::uint8_t> packed(weights.values());
-      WeightMatrix matrix = {format, rows, columns, packed.data(), 0};
-      for (const int arrived : {0, 5, 8, 15, rows}) {
-        if (arrived > rows) continue;
-        ASSERT_EQ(pack_rows(matrix, packed.data(), arrived), Status::ok);
-        EXPECT_EQ(matrix.packed_rows, arrived / kPanelRows * kPanelRows);
-      }
-      const std::size_t row_bytes = weight_row_bytes(format, columns);
-      std::vector<std::uint8_t> bytes(row_bytes);
-      for (int row = 0; row < rows; ++row) {
-        const int first = row / kPanelRows * kPanelRows;
-        const bool is_packed = first + kPanelRows <= rows;
-        if (is_packed) unpack_panel_row(format, packed.data() + first * row_bytes, row - first, columns, bytes.data());
-        const std::uint8_t* kept = is_packed ? bytes.data() : packed.data() + row * row_bytes;
-        EXPECT_EQ(std::memcmp(kept, weights.data() + row * row_bytes, row_bytes), 0) << "row " << row;
-      }
-      std::vector<float> expected(columns), read(columns);
-      for (int row = 0; row < rows; ++row) {
-        dequantize(format, weights.data() + row * weight_row_bytes(format, columns), columns, expected.data());
-        read_row(matrix, row, read.data());
-        EXPECT_EQ(std::memcmp(read.data(), expected.data(), columns * sizeof(float)), 0) << "row " << row;
-      }
-      EXPECT_TRUE(packed.guards_are_intact());
-    }
   }
 }
 

@@ -1,0 +1,50 @@
+#include "matmul/panel_exponent.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/storage_wasmsimd.h"
+#include "matmul/packed_rows.h"
+
+namespace ropewalk {
+namespace {
+
+// Calls act(address) for each f16 field of a panel: those of eight rows.
+template <class Byte, class Act>
+void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) {
+  const BlockShape& shape = block_shape(format);
+  const int leading = leading_f16(format), trailing = shape.trailing_halves;
+  if (leading + trailing == 0) return;
+  const int bytes = shape.bytes() * kPanelRows, first_trailing = bytes - 2 * trailing * kPanelRows;
+  for (int block = 0; block < columns / shape.elements; ++block, panel += bytes) {
+    for (int i = 0; i < leading; ++i) act(panel + 2 * i * kPanelRows);
+    for (int i = 0; i < trailing; ++i) act(panel + first_trailing + 2 * i * kPanelRows);
+  }
+}
+
+}  // namespace
+
+int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
+  v128_t largest = wasm_i16x8_splat(0);
+  bool has_f16 = false;
+  each_f16_of_rows(format, panel, columns, [&](const std::uint8_t* rows) {
+    largest = wasm_u16x8_max(largest, wasm_v128_and(wasm_v128_load(rows), wasm_i16x8_splat(0x7FFF)));
+    has_f16 = true;
+  });
+  if (!has_f16) return 0;
+  std::uint16_t bits[kPanelRows];
+  wasm_v128_store(bits, largest);
+  constexpr int kLargestFinite = 30;  // exponent field
+  return std::clamp(kLargestFinite - (*std::max_element(bits, bits + kPanelRows) >> 10), 0, kLargestPanelExponent);
+}
+
+void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n) {
+  const v128_t factor = wasm_f32x4_splat(std::ldexp(1.0f, n));
+  each_f16_of_rows(format, panel, columns, [&](std::uint8_t* rows) {
+    Float16* const halves = reinterpret_cast<Float16*>(rows);
+    const F32x8 values = load8(halves);
+    store8(halves, {wasm_f32x4_mul(values.low, factor), wasm_f32x4_mul(values.high, factor)});
+  });
+}
+
+}  // namespace ropewalk
