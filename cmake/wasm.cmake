@@ -13,6 +13,7 @@ set_source_files_properties(
   src/matmul/kernels/matmul_relaxed.cpp
   src/matmul/kernels/matmul_wasmsimd.cpp
   src/matmul/packed_rows.cpp
+  src/matmul/panel_exponent.cpp
   src/recurrence/selective_scan.cpp
   src/recurrence/state_scan.cpp
   src/recurrence/token_shift.cpp

@@ -7,6 +7,7 @@
 //   npm run bench -- format         structured output, compared with free text (not part of the others)
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
 //   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
+//   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the table of models to docs/whole_models.md too
@@ -39,8 +40,9 @@ async function linkBenchmark({ preset, folder }) {
   await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
 }
 
-/** Node's options for a build. */
-const flagsOf = (name) => (name === "relaxed" ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : []);
+/** Node's options for a build. Node 20 has relaxed SIMD behind a flag, and only in its optimizing compiler. */
+const flagsOf = (name) =>
+  name === "relaxed" && process.version.startsWith("v20.") ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
 
 /** Runs a benchmark of tests/bench/ in a Node of its own. Returns its results. */
 async function inNode(script, name, ...args) {
@@ -135,8 +137,8 @@ async function runProfile(part, args) {
 
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "kept", "variants"].filter((part) =>
-    args.includes(part),
+  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "kept", "scales", "variants"].filter(
+    (part) => args.includes(part),
   );
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
   await setUp(["build", "browsers"]);
@@ -171,6 +173,7 @@ async function bench(args) {
     format: "structured output",
     batches: "several texts at once",
     kept: "kept sessions",
+    scales: "small weights",
   })) {
     if (!wants(part)) continue;
     for (const name of Object.keys(links)) {

@@ -14,7 +14,7 @@ struct F32x8 {
 
 inline F32x8 load8(const float* source) { return {wasm_v128_load(source), wasm_v128_load(source + 4)}; }
 
-// A `bias` of 2^(112 - n) reads numbers that are stored times 2^n.
+// A `bias` of 2^(112 - n) reads numbers that are stored times 2^n. If n isn't 0, they must be finite.
 inline v128_t half_bits_to_float(v128_t sign_extended, v128_t bias = wasm_f32x4_splat(0x1p112f)) {
   // the sign is at bit 31, exponent and mantissa at 27…13; multiplying by 2^112 corrects the exponent
   const v128_t placed = wasm_v128_and(wasm_i32x4_shl(sign_extended, 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));

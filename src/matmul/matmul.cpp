@@ -22,6 +22,9 @@ const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
 // What the f16 numbers of packed rows are to be multiplied by.
 float unit_of(const WeightMatrix& weights) { return std::ldexp(1.0f, -weights.exponent); }
 
+// An exponent above 0 is only for panels without infinity and NaN.
+bool is_surely_finite(const WeightMatrix& weights) { return weights.exponent > 0; }
+
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
 
 // The eight sums of a token.
@@ -41,7 +44,8 @@ class PanelProduct {
         format_(static_cast<int>(weights.format)),
         sums_per_token_(sums_per_token(is_float(weights.format))),
         kernels_(kernels),
-        most_in_fours_(x.in_tiles() && weights.exponent > 0 ? kernels.most_in_fours(weights.format) : 0) {}  // else some may be infinite
+        unit_(unit_of(weights)),
+        most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0) {}
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
@@ -60,7 +64,7 @@ class PanelProduct {
         pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
         panel = packed_;
       }
-      const PanelPart part = {panel, columns, is_packed ? unit_of(weights_) : 1};
+      const PanelPart part = {panel, columns, is_packed ? unit_ : 1};
       if (in_fours) {
         for (int t = 0; t < count; t += kTileTokens)
           kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
@@ -87,6 +91,7 @@ class PanelProduct {
   Activations& x_;
   int format_, sums_per_token_;
   const MatmulKernels& kernels_;
+  float unit_;
   int most_in_fours_;
   alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
@@ -148,7 +153,8 @@ void read_row(const WeightMatrix& weights, int row, float* out) {
     dequantize(weights.format, unpacked, elements, out + column);
   }
   if (weights.exponent == 0) return;
-  for (int column = 0; column < weights.columns; ++column) out[column] *= unit_of(weights);
+  const float unit = unit_of(weights);
+  for (int column = 0; column < weights.columns; ++column) out[column] *= unit;
 }
 
 Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x) {

@@ -20,8 +20,8 @@ struct WeightMatrix {
 };
 
 // Packs the first `rows` rows in place, at most weights.rows, except for those that are packed already, and for the last few that don't
-// fill a panel. `data` is weights.data, writable. Needs temporary memory for eight rows; if there is none, fails with out_of_memory and
-// changes nothing.
+// fill a panel. May change the exponent, and then scales the packed rows anew. `data` is weights.data, writable. Needs temporary memory for
+// eight rows; if there is none, fails with out_of_memory and changes nothing.
 Status pack_rows(WeightMatrix& weights, void* data, int rows);
 
 // Writes one row as floats, [columns], from packed or unpacked weights.

@@ -16,7 +16,8 @@ constexpr int kPanelRows = 8;
 // zeros. Source and panel must not overlap.
 void pack_panel(WeightFormat format, const std::uint8_t* weights, std::size_t row_bytes, int rows, int columns, std::uint8_t* panel);
 
-// Copies one row of a panel with `columns` columns to `out`, in the original order.
+// Copies one row of a panel with `columns` columns to `out`, in the original order. Its f16 numbers are as the panel has them
+// (panel_exponent.h).
 void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, int columns, std::uint8_t* out);
 
 }  // namespace ropewalk

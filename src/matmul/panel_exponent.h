@@ -1,7 +1,8 @@
 // The f16 numbers of a panel, which are stored times a power of two, so that few or none are subnormal.
 //
-// Scales of K formats and of small weights are often below 2^-14, where f16 is subnormal. So is the f32 with the same bits, and a
-// multiplication of it takes an x86-64 processor 30 to 150 cycles. Times 2^10 every f16 is a normal one.
+// Scales of K formats and of small weights are often below 2^-14, where f16 is subnormal. So is the f32 with the same bits, by which
+// kernels convert it, and x86-64 processors take tens of cycles to multiply a subnormal number (on Zen 5, one token times Q8_0 of such
+// scales took 2.5 times as long). Times 2^10 every f16 is normal.
 #pragma once
 
 #include <cstdint>

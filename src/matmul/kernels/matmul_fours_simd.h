@@ -1,5 +1,5 @@
-// Products of quantized weights with four tokens that take turns, unpacked in registers. Writing unpacked weights to memory first, as tiles
-// do, pays off only for more tokens.
+// Products of quantized weights with four tokens that take turns, unpacked in registers. Up to `most_in_fours` tokens (matmul_kernels.h),
+// unpacking weights for each four costs less than writing them to memory first, as tiles do.
 //
 // Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
 // the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers.

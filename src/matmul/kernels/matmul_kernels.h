@@ -70,7 +70,7 @@ using UnpackChunk = void (*)(const PanelPart& panel, PanelChunk& chunk);
 // "signed bytes" and "unsigned bytes", after what the engine makes of the eighth bit.
 using DotName = const char* (*)(WeightFormat format, bool is_one_token);
 
-// The largest number of tokens of which `four` multiplies each four faster than tiles do, or 0 without such a kernel.
+// Up to how many tokens `four` is faster than tiles, four by four. 0 for formats without such a kernel.
 using MostInFours = int (*)(WeightFormat format);
 
 struct MatmulKernels {

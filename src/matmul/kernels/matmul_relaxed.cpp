@@ -60,12 +60,12 @@ const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
 }
 
 int relaxed_most_in_fours(WeightFormat format) {
-  const bool has_sums_of_four = relaxed_sign() != RelaxedSign::neither;
+  const bool adds_four_products = relaxed_sign() != RelaxedSign::neither;  // in one instruction
   switch (format) {
-    case WeightFormat::q4_0: return has_sums_of_four ? 16 : 4;  // without them, tiles add more products in pairs
+    case WeightFormat::q4_0: return adds_four_products ? 16 : 4;  // else RelaxedPairTile is faster
     case WeightFormat::q5_0: return 8;
     case WeightFormat::q4_k:
-    case WeightFormat::q6_k: return has_sums_of_four ? 16 : most_in_fours(format);
+    case WeightFormat::q6_k: return adds_four_products ? 16 : most_in_fours(format);
     default: return most_in_fours(format);
   }
 }

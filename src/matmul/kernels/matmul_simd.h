@@ -199,7 +199,7 @@ const char* dot_name(WeightFormat format, bool is_one_token) {
   }
 }
 
-// Unpacking Q6_K again for each four takes as long as writing it to a tile.
+// The longer a format takes to unpack, the sooner it pays to write the weights to a tile.
 inline int most_in_fours(WeightFormat format) {
   switch (format) {
     case WeightFormat::q8_0: return 16;

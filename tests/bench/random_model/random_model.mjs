@@ -5,8 +5,9 @@ import { FILE_TYPES, formatsOf, randomBlocks } from "./random_weights.mjs";
 import { SHAPES } from "./shapes.mjs";
 import { isMain } from "../../../examples/is_main.mjs";
 
-/** Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. */
-export async function writeRandomModel(path, shape, fileType) {
+/** Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. Weights have this standard
+ * `deviation`, by default 0.02. */
+export async function writeRandomModel(path, shape, fileType, deviation) {
   const sizes = SHAPES[shape] ?? shape;
   const all = tensorsOf(sizes);
   const matrices = all.filter(({ rows }) => rows !== undefined);
@@ -18,7 +19,7 @@ export async function writeRandomModel(path, shape, fileType) {
     if (format === undefined) return constant(tensor);
     const { name, count, rows, columns } = tensor;
     const matrix = { name, type: format.type, shape: [...(count === undefined ? [] : [count]), rows, columns] };
-    return { ...matrix, data: () => randomBlocks(format.type, tensorBytes(matrix), format.seed) };
+    return { ...matrix, data: () => randomBlocks(format.type, tensorBytes(matrix), format.seed, deviation) };
   });
   const metadata = {
     "general.architecture": sizes.architecture,

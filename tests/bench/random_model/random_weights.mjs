@@ -85,8 +85,8 @@ function halfOf(value) {
   return ((f32 + 0x1000) >>> 13) | (value < 0 ? 0x8000 : 0);
 }
 
-/** The bytes of a tensor of this format, in pieces. */
-export function* randomBlocks(type, bytes, seed) {
+/** The bytes of a tensor of this format, in pieces. Scales are for `deviation`; f16 and mxfp4 always have the same. */
+export function* randomBlocks(type, bytes, seed, deviation = STANDARD_DEVIATION) {
   const [, , blockBytes] = tensorTypes[type];
   const pieceBlocks = 4096 * 4;
   for (let done = 0; done < bytes;) {
@@ -102,7 +102,7 @@ export function* randomBlocks(type, bytes, seed) {
     } else {
       for (const [at, value] of SCALES[type])
         for (let block = 0; block + blockBytes <= size; block += blockBytes)
-          view.setUint16(block + at, halfOf(value), true);
+          view.setUint16(block + at, halfOf((value * deviation) / STANDARD_DEVIATION), true);
     }
     yield piece;
     done += size;

@@ -4,6 +4,7 @@
 #include "fuzz_input.h"
 #include "matmul/dequantize.h"
 #include "matmul/matmul.h"
+#include "matmul/panel_exponent.h"
 
 using namespace ropewalk;
 
@@ -22,7 +23,7 @@ bool are_same(const std::vector<float>& a, const std::vector<float>& b) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   FuzzInput input(data, size);
   const auto format = static_cast<WeightFormat>(input.between(0, kWeightFormats - 1));
-  const int rows = input.between(1, 19), tokens = input.between(1, 6), gap = input.between(0, 3);
+  const int rows = input.between(1, 19), tokens = input.between(1, 20), gap = input.between(0, 3);
   const int columns = block_elements(format) * (is_float(format) ? input.between(1, 70) : input.between(1, 3));
   const std::vector<float> x = input.ordinaries(static_cast<std::size_t>(tokens) * (columns + gap));
   const std::size_t row_bytes = weight_row_bytes(format, columns);
@@ -46,9 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint8_t> unpacked(row_bytes);
   std::vector<float> expected_row(columns), row(columns);
   for (int r = 0; r < rows; ++r) {
-    const std::size_t panel = static_cast<std::size_t>(r / kPanelRows) * kPanelRows;
-    if (panel + kPanelRows <= static_cast<std::size_t>(rows)) {
-      unpack_panel_row(format, memory.data() + panel * row_bytes, r % kPanelRows, columns, unpacked.data());
+    const int first = r / kPanelRows * kPanelRows;
+    if (first + kPanelRows <= rows) {
+      std::vector<std::uint8_t> panel(memory.begin() + first * row_bytes, memory.begin() + (first + kPanelRows) * row_bytes);
+      scale_panel(format, panel.data(), columns, -packed.exponent);
+      unpack_panel_row(format, panel.data(), r - first, columns, unpacked.data());
       EXPECT_HOLDS(std::memcmp(unpacked.data(), stored.data() + r * row_bytes, row_bytes) == 0);
     }
     dequantize(format, stored.data() + r * row_bytes, columns, expected_row.data());

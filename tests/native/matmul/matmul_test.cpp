@@ -40,7 +40,7 @@ std::vector<Case> every_case() {
                                                                      : std::vector<int>{128, 384, 640};
     for (const int c : columns) {
       for (const int rows : {1, 7, 8, 9, 24}) {
-        for (const int tokens : {1, 2, 3, 4, 7, 16}) cases.push_back({format, rows, c, tokens});
+        for (const int tokens : {1, 2, 3, 4, 5, 7, 8, 12, 16, 17}) cases.push_back({format, rows, c, tokens});
       }
       cases.push_back({format, 17, c, 133});
     }
@@ -205,7 +205,7 @@ TEST(Matmul, AcceptsEveryFiniteHalfAndInfinities) {
 
 TEST(Matmul, HasTheSameBitsForSubnormalAndLargeF16) {
   for (const WeightFormat format : every_format()) {
-    for (const float factor : {0x1p-20f, 0x1p8f}) {
+    for (const float factor : {0x1p-20f, 0x1p8f, 65000.0f}) {
       for (const int tokens : {1, 4, 9}) {
         const Case c = {format, 17, block_elements(format) == 1 ? 70 : 512, tokens};
         SCOPED_TRACE(name_of(c) + ", times " + std::to_string(factor));
@@ -245,6 +245,30 @@ TEST(Matmul, HasTheSameBitsForInfiniteScales) {
       }
     }
   }
+}
+
+TEST(Matmul, HasTheSameBitsIfOnlyAnUnpackedRowIsInfinite) {
+  for (const WeightFormat format : every_format()) {
+    if (leading_f16(format) == 0) continue;
+    for (const int tokens : {1, 4, 12, 20}) {
+      const Case c = {format, 17, block_elements(format) == 1 ? 70 : 256, tokens};
+      SCOPED_TRACE(name_of(c));
+      Product product(c, 1, 0x1p-18f);
+      const std::uint16_t infinity = 0x7C00;
+      std::memcpy(product.weights.data() + 16 * weight_row_bytes(format, c.columns), &infinity, sizeof infinity);
+      const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false), out = product.of(c, kWasmSimdMatmulKernels, true);
+      for (int t = 0; t < tokens; ++t) {
+        const std::ptrdiff_t row = t * c.out_stride();
+        ASSERT_EQ(std::memcmp(&out[row], &expected[row], 16 * sizeof(float)), 0) << "token " << t;
+        ASSERT_FALSE(std::isfinite(out[row + 16]));
+      }
+    }
+  }
+}
+
+TEST(Matmul, HasFoursForTheFormatsThatCountThem) {
+  for (const WeightFormat format : every_format())
+    EXPECT_EQ(kWasmSimdMatmulKernels.most_in_fours(format) > 0, kWasmSimdMatmulKernels.four[static_cast<int>(format)] != nullptr);
 }
 
 TEST(Matmul, NamesItsDotProducts) {

@@ -135,6 +135,20 @@ TEST(PackRows, LowersTheExponentForALargeNumberThatComesLater) {
   }
 }
 
+TEST(PackRows, LowersTheExponentAsOftenAsNeededAndNeverRaisesIt) {
+  Packed weights(WeightFormat::q8_0, 0x1p-18f);
+  const auto put = [&](int row, std::uint16_t bits) {
+    std::memcpy(weights.stored.data() + row * weight_row_bytes(WeightFormat::q8_0, weights.columns), &bits, sizeof bits);
+  };
+  put(9, 0x5400);
+  put(20, 0xD800);
+  weights.pack(WeightFormat::q8_0, kPanelRows);
+  EXPECT_EQ(weights.matrix.exponent, 8);
+  put(2, 0x5C00);
+  weights.pack(WeightFormat::q8_0, kPanelRows);
+  EXPECT_EQ(weights.matrix.exponent, 7);
+}
+
 TEST(PackRows, LeavesOtherFormatsAsTheyAre) {
   for (const WeightFormat format : every_format()) {
     if (has_f16(format)) continue;

@@ -16,8 +16,8 @@ inline std::vector<WeightFormat> every_format() {
   return formats;
 }
 
-// Random quants with random scales, or random floats, times `factor`. The 16-bit fields of a block are its scales (or its only element);
-// they are f16, except in bf16.
+// Random quants with random scales, or random floats; 16-bit fields are multiplied by `factor`. The 16-bit fields of a block are its scales
+// (or its only element); they are f16, except in bf16.
 inline Guarded<std::uint8_t> random_weights(WeightFormat format, int rows, int columns, std::uint32_t seed, float factor = 1) {
   Random random(seed);
   Guarded<std::uint8_t> weights(rows * weight_row_bytes(format, columns));
