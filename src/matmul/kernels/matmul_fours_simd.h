@@ -68,7 +68,9 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
           v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
           computed_here(offset);  // else engines build the constant anew for each token
           v128_t run_sums[kTileTokens][2];
-          unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { run_sums[T][0] = run_sums[T][1] = WordDot::start(offset, x_sums + 2 * T); });
+          unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+            run_sums[T][0] = run_sums[T][1] = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + 2 * T);
+          });
           add_run_of_four<Dot, Block, Part>(blocks, outer, run, from, run_sums);
           unrolled<2 * kTileTokens>([&]<int I>() ROPEWALK_INLINE {
             v128_t total = run_sums[I / 2][I % 2];

@@ -53,15 +53,19 @@ ROPEWALK_INLINE inline void add_tile_group(const GroupScales& group, const v128_
   const v128_t scales[2] = {group.scale(0), group.scale(1)};
   unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
     const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+    v128_t values[2];
     unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-      v128_t value = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][Half]), scales[Half]);
+      values[Half] = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][Half]), scales[Half]);
       if constexpr (Minimums) {
         const v128_t x_sum = wasm_v128_load32_splat(x_sums + 2 * T);
         const v128_t of_minimums = wasm_f32x4_convert_i32x4(wasm_i32x4_dot_i16x8(group.minimum_pairs(Half), x_sum));
-        value = Arithmetic::subtract_product(value, of_minimums, group.minimum_scale(Half));
+        values[Half] = Arithmetic::subtract_product(values[Half], of_minimums, group.minimum_scale(Half));
       }
+    });
+    // not before both values, which share what they have in common only if no store is in between
+    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
       float* const sum = sums + T * kPanelRows + 4 * Half;
-      wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), value, x_scale));
+      wasm_v128_store(sum, Arithmetic::add_product(wasm_v128_load(sum), values[Half], x_scale));
     });
   });
 }
