@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
@@ -45,6 +46,7 @@ class PanelProduct {
         sums_per_token_(sums_per_token(is_float(weights.format))),
         kernels_(kernels),
         unit_(unit_of(weights)),
+        end_(bytes_of(weights, weights.packed_rows)),
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0) {}
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
@@ -64,7 +66,7 @@ class PanelProduct {
         pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
         panel = packed_;
       }
-      const PanelPart part = {panel, columns, is_packed ? unit_ : 1};
+      const PanelPart part = is_packed ? PanelPart{panel, columns, unit_, end_} : PanelPart{panel, columns, 1, std::end(packed_)};
       if (in_fours) {
         for (int t = 0; t < count; t += kTileTokens)
           kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
@@ -92,6 +94,7 @@ class PanelProduct {
   int format_, sums_per_token_;
   const MatmulKernels& kernels_;
   float unit_;
+  const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
   alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "base/storage_wasmsimd.h"
+#include "base/touch.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/matmul_kernels.h"
@@ -56,6 +57,17 @@ class PanelFields {
   int half_;
   Scales scales_;
 };
+
+// Reads ahead (touch.h) in formats whose fields are read in an order that processors don't foresee: one of `Pieces` pieces of the block
+// that follows the one at `block`. All pieces at once would hold up the work on this block until they have come from memory.
+template <class Block, int Pieces>
+ROPEWALK_INLINE inline void read_ahead(const PanelPart& panel, const std::uint8_t* block, int piece) {
+  constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows, kPieceBytes = kBytes / Pieces;
+  if constexpr (Block::kParts == 4) {
+    const std::uint8_t* const from = block + kBytes + piece * kPieceBytes;
+    if (panel.end - from >= kPieceBytes) touch_lines(reinterpret_cast<const char*>(from), kPieceBytes);
+  }
+}
 
 // Shifts bytes right by a constant, or left by a negative one, and masks them. There is no byte shift: the mask removes bits that come from
 // the neighboring byte.

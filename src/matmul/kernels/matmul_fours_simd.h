@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "base/touch.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
 #include "matmul/kernels/matmul_kernels.h"
@@ -53,9 +52,6 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
   const std::uint8_t* weights = panel.weights;
   const Scales scales = Scales::finite(panel);
   for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
-    // the fields of these blocks are read in an order that the processor doesn't see coming
-    if (Block::kParts == 4 && first + Block::kElements < panel.columns)
-      touch_lines(reinterpret_cast<const char*>(weights) + kBytes, kBytes);
     const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
     ROPEWALK_ROLLED
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
@@ -64,6 +60,7 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
         v128_t products[kTileTokens][2] = {};
         ROPEWALK_ROLLED
         for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTileTokens) {
+          read_ahead<Block, Block::kElements / kActivationGroup * Block::kRuns>(panel, weights, group * Block::kRuns + run);
           // of the sums of both halves of the columns, times the offset or zero
           v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
           computed_here(offset);  // else engines build the constant anew for each token

@@ -53,11 +53,13 @@ struct PanelChunk {
   bool has_minimums;
 };
 
-// `columns` columns of a panel, whose f16 numbers are to be multiplied by `unit`, a power of two (panel_exponent.h).
+// `columns` columns of a panel, whose f16 numbers are to be multiplied by `unit`, a power of two (panel_exponent.h). What follows, up to
+// `end`, can be read too, and is likely to be needed next.
 struct PanelPart {
   const std::uint8_t* weights;
   int columns;
   float unit;
+  const std::uint8_t* end;
 };
 
 // Adds the products with part of a panel to the first token's sums, or to those of the first four.

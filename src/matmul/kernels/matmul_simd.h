@@ -86,10 +86,11 @@ ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, con
   });
 }
 
-// Adds the products with a block, for the rows of one or both halves.
-template <class Arithmetic, class Dot, class Block, int Halves>
-ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x, int first, v128_t* totals) {
+// Adds the products with a block, for the rows of one or both halves. Calls before(outer) before each `outer`.
+template <class Arithmetic, class Dot, class Block, int Halves, class Before>
+ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x, int first, v128_t* totals, Before&& before) {
   for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
+    before(outer);
     const int column = first + outer * Block::kParts * kActivationGroup;
     v128_t products[Block::kParts * Halves] = {}, second_products[Block::kParts * Halves] = {};
     if constexpr (Block::kScalesOf16) {
@@ -150,11 +151,14 @@ void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
       ROPEWALK_ROLLED
       for (int half = 0; half < 2; ++half) {
         const Block block(weights, half, scales);
-        add_block<Arithmetic, Dot, Block, 1>(&block, x.quantized, first, totals + half);
+        constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
+        add_block<Arithmetic, Dot, Block, 1>(&block, x.quantized, first, totals + half, [&](int outer) ROPEWALK_INLINE {
+          read_ahead<Block, 2 * kOuters>(panel, weights, half * kOuters + outer);
+        });
       }
     } else {
       const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
-      add_block<Arithmetic, Dot, Block, 2>(blocks, x.quantized, first, totals);
+      add_block<Arithmetic, Dot, Block, 2>(blocks, x.quantized, first, totals, [](int) {});
     }
   }
   if (!largest_scale.is_finite()) return kScalarMatmulKernels.token[static_cast<int>(Block::kFormat)](panel, x, sums);
@@ -171,7 +175,7 @@ void decoded_token(const BlockDecoder& decoder, const PanelPart& panel, const To
   for (int first = 0; first < panel.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
     DecodedBlock blocks[2];
     for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
-    add_block<Arithmetic, Dot, DecodedBlock, 2>(blocks, x.quantized, first, totals);
+    add_block<Arithmetic, Dot, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
   }
   wasm_v128_store(sums, totals[0]);
   wasm_v128_store(sums + 4, totals[1]);

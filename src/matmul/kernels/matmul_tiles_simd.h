@@ -164,6 +164,7 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = first / kActivationGroup + outer * Block::kParts + Part;
+        if constexpr (Block::kParts == 4) read_ahead<Block, Block::kElements / kActivationGroup>(panel, from, outer * Block::kParts + Part);
         for (int half = 0; half < 2; ++half) {
           const Block& block = blocks[half];
           Dot::template unpack_group<Part>(block, outer, weights + half * 16);

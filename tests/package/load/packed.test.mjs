@@ -79,11 +79,11 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // 3 KB are several texts in one run, and 3 KB the low-rank terms of adapters.
 // 1 KB is the pages that copies of a text share. 6 KB are caches of q4_0, whose rows are read and stored in SIMD and, for comparison, in scalar code.
 // Products with four tokens are 8 KB, and 26 KB in the relaxed file, which has them for each way in which engines add products.
-// 6 KB are scales that are stored times a power of two.
+// 6 KB are scales that are stored times a power of two, and 1 KB is reading blocks of K formats ahead.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 479 : 446) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 480 : 447) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
