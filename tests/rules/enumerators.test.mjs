@@ -39,7 +39,7 @@ const SHARED = {
 };
 
 /** Enums that JavaScript never sees. */
-const ONLY_CPP = ["Status", "ImageKind", "Stage", "Rotation", "RelaxedSign", "Scales", "Walk"];
+const ONLY_CPP = ["Status", "ImageKind", "Stage", "Rotation", "RelaxedSign", "Walk"];
 
 /** Names that can't be an identifier in C++. */
 const SPELLED = { default_: "default", llama_cpp: "llama.cpp" };
