@@ -39,6 +39,7 @@ int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) 
 }
 
 void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n) {
+  if (n == 0) return;  // a conversion would change the bits of NaN
   const v128_t factor = wasm_f32x4_splat(std::ldexp(1.0f, n));
   each_f16_of_rows(format, panel, columns, [&](std::uint8_t* rows) {
     Float16* const halves = reinterpret_cast<Float16*>(rows);
