@@ -23,6 +23,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "./build.mjs";
 import { runBuild } from "./progress.mjs";
+import { relaxedFlags } from "./relaxed_flags.mjs";
 import { capture, run, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
@@ -40,13 +41,12 @@ async function linkBenchmark({ preset, folder }) {
   await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
 }
 
-/** Node's options for a build. Node 20 has relaxed SIMD behind a flag, and only in its optimizing compiler. */
-const flagsOf = (name) =>
-  name === "relaxed" && process.version.startsWith("v20.") ? ["--experimental-wasm-relaxed-simd", "--no-liftoff"] : [];
+/** Node's options for a build. */
+const flagsOf = async (name) => (name === "relaxed" ? relaxedFlags() : []);
 
 /** Runs a benchmark of tests/bench/ in a Node of its own. Returns its results. */
 async function inNode(script, name, ...args) {
-  const command = [...flagsOf(name), join("tests", "bench", script), name, links[name].folder, ...args];
+  const command = [...(await flagsOf(name)), join("tests", "bench", script), name, links[name].folder, ...args];
   return JSON.parse(await capture(process.execPath, command, { cwd: root }));
 }
 
@@ -132,7 +132,7 @@ async function runProfile(part, args) {
     await capture("cmake", ["--preset", preset, "-B", join("build", folder), ...options], { cwd: root });
     await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", target], { cwd: root });
   }
-  await run(process.execPath, [...flagsOf("relaxed"), program, ...args]);
+  await run(process.execPath, [...(await flagsOf("relaxed")), program, ...args]);
 }
 
 async function bench(args) {
@@ -177,7 +177,7 @@ async function bench(args) {
   })) {
     if (!wants(part)) continue;
     for (const name of Object.keys(links)) {
-      const command = [...flagsOf(name), join("tests", "bench", part, `${part}.mjs`), name];
+      const command = [...(await flagsOf(name)), join("tests", "bench", part, `${part}.mjs`), name];
       const printed = await capture(process.execPath, command, { cwd: root });
       await measure(`${title} in Node, ${name} build`, JSON.parse(printed));
     }

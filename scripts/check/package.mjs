@@ -3,6 +3,7 @@
 import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { relaxedFlags } from "../relaxed_flags.mjs";
 import { capture } from "../run.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
 
@@ -42,15 +43,8 @@ export async function checkPackage(folder, build, results) {
   return runNodeTests(files, results, { cwd: folder, flags: await flagsOf(build), env: { ROPEWALK_BUILD: build } });
 }
 
-/** Flags for a Node without eval, and with relaxed SIMD if the build needs it and Node has it only behind a flag. */
+/** Flags for a Node without eval, and with relaxed SIMD if the build needs it. */
 export async function flagsOf(build) {
-  const common = ["--disallow-code-generation-from-strings", "--no-warnings"];
-  const relaxed = "--experimental-wasm-relaxed-simd";
-  if (build !== "relaxed") return common;
-  const isKnown = await capture(process.execPath, [relaxed, "--eval", "0"]).then(
-    () => true,
-    () => false,
-  );
-  // Node 20's baseline wasm compiler computes a relaxed dot product wrong (web/src/load/engine.ts)
-  return isKnown ? [...common, relaxed, "--no-liftoff"] : common;
+  const relaxed = build === "relaxed" ? await relaxedFlags() : [];
+  return ["--disallow-code-generation-from-strings", "--no-warnings", ...relaxed];
 }

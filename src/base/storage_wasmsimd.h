@@ -14,16 +14,19 @@ struct F32x8 {
 
 inline F32x8 load8(const float* source) { return {wasm_v128_load(source), wasm_v128_load(source + 4)}; }
 
-// A `bias` of 2^(112 - n) reads numbers that are stored times 2^n. If n isn't 0, they must be finite.
-inline v128_t half_bits_to_float(v128_t sign_extended, v128_t bias = wasm_f32x4_splat(0x1p112f)) {
-  // the sign is at bit 31, exponent and mantissa at 27…13; multiplying by 2^112 corrects the exponent
+// What corrects the exponent of an f16 whose exponent and mantissa are placed as those of an f32. Numbers are multiplied by `unit`, a
+// power of two, too. If it isn't 1, they must be finite.
+inline v128_t f16_bias(float unit = 1) { return wasm_f32x4_splat(0x1p112f * unit); }
+
+inline v128_t half_bits_to_float(v128_t sign_extended, v128_t bias = f16_bias()) {
+  // the sign is at bit 31, exponent and mantissa at 27…13
   const v128_t placed = wasm_v128_and(wasm_i32x4_shl(sign_extended, 13), wasm_i32x4_splat(static_cast<std::int32_t>(0x8FFFE000u)));
   const v128_t value = wasm_f32x4_mul(placed, bias);
   const v128_t is_special = wasm_f32x4_ge(wasm_f32x4_abs(value), wasm_f32x4_splat(65536.0f));
   return wasm_v128_or(value, wasm_v128_and(is_special, wasm_i32x4_splat(0x7F800000)));
 }
 
-inline F32x8 load8(const Float16* source, v128_t bias = wasm_f32x4_splat(0x1p112f)) {
+inline F32x8 load8(const Float16* source, v128_t bias = f16_bias()) {
   const v128_t halves = wasm_v128_load(source);
   return {half_bits_to_float(wasm_i32x4_extend_low_i16x8(halves), bias), half_bits_to_float(wasm_i32x4_extend_high_i16x8(halves), bias)};
 }

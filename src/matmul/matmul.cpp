@@ -140,7 +140,7 @@ Status pack_rows(WeightMatrix& weights, void* data, int rows) {
         scale_panel(weights.format, rows_at(row), weights.columns, largest - weights.exponent);
       weights.exponent = largest;
     }
-    if (weights.exponent > 0) scale_panel(weights.format, panel.data(), weights.columns, weights.exponent);
+    scale_panel(weights.format, panel.data(), weights.columns, weights.exponent);
     std::memcpy(from, panel.data(), panel_bytes);
   }
   return Status::ok;

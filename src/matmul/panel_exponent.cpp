@@ -14,7 +14,6 @@ template <class Byte, class Act>
 void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) {
   const BlockShape& shape = block_shape(format);
   const int leading = leading_f16(format), trailing = shape.trailing_halves;
-  if (leading + trailing == 0) return;
   const int bytes = shape.bytes() * kPanelRows, first_trailing = bytes - 2 * trailing * kPanelRows;
   for (int block = 0; block < columns / shape.elements; ++block, panel += bytes) {
     for (int i = 0; i < leading; ++i) act(panel + 2 * i * kPanelRows);
@@ -25,13 +24,11 @@ void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) 
 }  // namespace
 
 int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
+  if (!has_f16(format)) return 0;
   v128_t largest = wasm_i16x8_splat(0);
-  bool has_f16 = false;
   each_f16_of_rows(format, panel, columns, [&](const std::uint8_t* rows) {
     largest = wasm_u16x8_max(largest, wasm_v128_and(wasm_v128_load(rows), wasm_i16x8_splat(0x7FFF)));
-    has_f16 = true;
   });
-  if (!has_f16) return 0;
   std::uint16_t bits[kPanelRows];
   wasm_v128_store(bits, largest);
   constexpr int kLargestFinite = 30;  // exponent field

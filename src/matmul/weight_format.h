@@ -95,6 +95,8 @@ constexpr int leading_f16(WeightFormat format) {
   return format == WeightFormat::iq4_xs ? 1 : block_shape(format).leading_halves;
 }
 
+constexpr bool has_f16(WeightFormat format) { return leading_f16(format) + block_shape(format).trailing_halves > 0; }
+
 constexpr int kLargestBlockElements = 256;
 constexpr int kLargestBlockBytes = 210;
 

@@ -28,7 +28,7 @@ struct BF16Column {
 // Fast, but wrong for infinity and NaN; were_finite() tells afterwards whether there were any.
 class FiniteF16Column {
  public:
-  explicit FiniteF16Column(float unit) : bias_(wasm_f32x4_splat(0x1p112f * unit)) {}
+  explicit FiniteF16Column(float unit) : bias_(f16_bias(unit)) {}
 
   using Element = Float16;
   static constexpr bool kEvenOdd = true;
@@ -164,7 +164,7 @@ void unpack_floats(const PanelPart& panel, PanelChunk& chunk) {
 template <class Arithmetic>
 void unpack_f16(const PanelPart& panel, PanelChunk& chunk) {
   const Float16* weights = reinterpret_cast<const Float16*>(panel.weights);
-  const v128_t bias = wasm_f32x4_splat(0x1p112f * panel.unit);
+  const v128_t bias = f16_bias(panel.unit);
   unpack_loaded<Arithmetic>(panel.columns, chunk, [&](int i) { return load8(weights + i, bias); });
 }
 

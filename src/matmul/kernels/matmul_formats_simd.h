@@ -26,11 +26,10 @@
 
 namespace ropewalk {
 
-// Whether the scales of a block may be infinite or NaN, as scales that are finite are faster to read, and what corrects their exponents:
-// 2^112 times the unit of the panel.
+// Whether the scales of a block may be infinite or NaN, as scales that are finite are faster to read, and what corrects their exponents.
 struct Scales {
-  ROPEWALK_INLINE static Scales any(const PanelPart& panel) { return {false, wasm_f32x4_splat(0x1p112f * panel.unit)}; }
-  ROPEWALK_INLINE static Scales finite(const PanelPart& panel) { return {true, wasm_f32x4_splat(0x1p112f * panel.unit)}; }
+  ROPEWALK_INLINE static Scales any(const PanelPart& panel) { return {false, f16_bias(panel.unit)}; }
+  ROPEWALK_INLINE static Scales finite(const PanelPart& panel) { return {true, f16_bias(panel.unit)}; }
 
   bool are_finite;
   v128_t bias;

@@ -5,8 +5,10 @@ import { FILE_TYPES, formatsOf, randomBlocks } from "./random_weights.mjs";
 import { SHAPES } from "./shapes.mjs";
 import { isMain } from "../../../examples/is_main.mjs";
 
-/** Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. Weights have this standard
- * `deviation`, by default 0.02. */
+/**
+ * Writes a model and returns the file's length. `shape` is a name of {@link SHAPES}, or a shape like those. Weights have this standard
+ * `deviation`, by default 0.02.
+ */
 export async function writeRandomModel(path, shape, fileType, deviation) {
   const sizes = SHAPES[shape] ?? shape;
   const all = tensorsOf(sizes);

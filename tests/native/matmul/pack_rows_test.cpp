@@ -13,8 +13,6 @@
 namespace ropewalk {
 namespace {
 
-bool has_f16(WeightFormat format) { return leading_f16(format) + block_shape(format).trailing_halves > 0; }
-
 // The f16 numbers of a row as it is stored.
 std::vector<std::uint16_t> f16_of_row(WeightFormat format, const std::uint8_t* row, int columns) {
   const BlockShape& shape = block_shape(format);
