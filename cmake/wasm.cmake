@@ -29,6 +29,7 @@ set_source_files_properties(
   src/recurrence/causal_convolution.cpp
   src/rope/cos_sin_rows.cpp
   src/vectors/activation.cpp
+  src/sampling/logits.cpp
   src/sampling/softmax.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)

@@ -1,7 +1,10 @@
 #include "sampling/candidates.h"
 
+#include <wasm_simd128.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/float_math.h"
 #include "base/reproducible_math.h"
@@ -9,18 +12,42 @@
 namespace ropewalk {
 namespace {
 
+// The least f32 that is at least a value above or equal to 0 and below the largest f32.
+float least_f32(double value) {
+  const float nearest = static_cast<float>(value);
+  return nearest >= value ? nearest : std::nextafter(nearest, INFINITY);
+}
+
 bool is_larger(const Candidate& a, const Candidate& b) { return a.logit > b.logit || (a.logit == b.logit && a.token < b.token); }
 
 }  // namespace
 
 void Candidates::fill(std::span<const float> logits, const float* weights, float least_logit, double least_weight) {
+  const v128_t least = wasm_f32x4_splat(std::max(least_logit, -std::numeric_limits<float>::max()));
+  const v128_t least_kept = wasm_f32x4_splat(least_f32(least_weight));
+  v128_t totals = wasm_f64x2_splat(0);
   count_ = 0;
-  total_ = 0;
-  for (std::size_t token = 0; token < logits.size(); ++token) {
-    if (!(logits[token] >= least_logit && logits[token] != -INFINITY)) continue;
-    total_ += weights[token];
-    if (weights[token] >= least_weight) candidates_[count_++] = {logits[token], static_cast<int>(token)};
+  const auto add_four = [&](const float* four, const float* their_weights, int first) {
+    const v128_t counts = wasm_f32x4_ge(wasm_v128_load(four), least);
+    const v128_t weight = wasm_v128_and(wasm_v128_load(their_weights), counts);
+    totals = wasm_f64x2_add(totals, wasm_f64x2_promote_low_f32x4(weight));
+    totals = wasm_f64x2_add(totals, wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(weight, weight, 2, 3, 2, 3)));
+    const v128_t is_kept = wasm_v128_and(counts, wasm_f32x4_ge(weight, least_kept));
+    if (!wasm_v128_any_true(is_kept)) return;
+    const unsigned bits = wasm_i32x4_bitmask(is_kept);
+    for (int i = 0; i < 4; ++i) {
+      if ((bits >> i & 1) != 0) candidates_[count_++] = {four[i], first + i};
+    }
+  };
+  const int size = static_cast<int>(logits.size()), rest = size % 4, end = size - rest;
+  for (int first = 0; first < end; first += 4) add_four(&logits[first], weights + first, first);
+  if (rest > 0) {
+    float last[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, last_weights[4] = {};
+    std::copy_n(&logits[end], rest, last);
+    std::copy_n(weights + end, rest, last_weights);
+    add_four(last, last_weights, end);
   }
+  total_ = wasm_f64x2_extract_lane(totals, 0) + wasm_f64x2_extract_lane(totals, 1);
 }
 
 void Candidates::keep_top_k(int k) {

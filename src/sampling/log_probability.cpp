@@ -7,13 +7,12 @@ namespace ropewalk {
 
 double log_normalizer(const float* logits, int size) {
   constexpr int kSums = 64;
-  const double largest = largest_logit(logits, size);
+  const float largest = largest_logit(logits, size);
   double total = 0;
   for (int start = 0; start < size; start += kSums * kLogitChunk) {
     double sums[kSums] = {};
-    each_logit_chunk(std::min(kSums * kLogitChunk, size - start), [&](int chunk, int first, int count) {
-      sums[chunk] = weigh_logits(logits + start + first, count, largest, 1, nullptr, nullptr);
-    });
+    each_logit_chunk(std::min(kSums * kLogitChunk, size - start),
+                     [&](int chunk, int first, int count) { sums[chunk] = sum_of_weights(logits + start + first, count, largest); });
     for (const double sum : sums) total += sum;
   }
   return largest + reproducible_log(total);

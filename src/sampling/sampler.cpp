@@ -1,7 +1,6 @@
 #include "sampling/sampler.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -64,7 +63,7 @@ Status Sampler::set_breakers(std::span<const int> tokens) {
 Status Sampler::sample(const float* logits, int size, std::span<const int> recent, const std::uint8_t* allowed, int& token) {
   if (const Status status = adjust(logits, size, recent, allowed); status != Status::ok) return status;
   if (options_.temperature == 0) {
-    token = static_cast<int>(std::find(logits_.data(), logits_.data() + size, largest_logit(logits_.data(), size)) - logits_.data());
+    token = largest_token(logits_.data(), size);
     return thread_pool().status();
   }
   const bool is_temperature_last = options_.order == SamplerOrder::llama_cpp && options_.mirostat_tau == 0 && drops_tokens();
@@ -88,7 +87,7 @@ Status Sampler::adjust(const float* logits, int size, std::span<const int> recen
       !counts_.resize(std::max(penalized.size(), repeated.size()))) {
     return Status::out_of_memory;
   }
-  if (!copy_finite(logits, size)) return Status::logits_not_finite;
+  if (!copy_finite_logits(logits, size, logits_.data())) return Status::logits_not_finite;
   const std::span<float> own = {logits_.data(), static_cast<std::size_t>(size)};
   const std::span<TokenCount> scratch = {counts_.data(), counts_.size()};
   apply_biases({biases_.data(), biases_.size()}, own);
@@ -98,19 +97,6 @@ Status Sampler::adjust(const float* logits, int size, std::span<const int> recen
   const bool forbids = allowed != nullptr || !biases_.empty();
   if (forbids && largest_logit(own.data(), size) == -INFINITY) return Status::no_token_allowed;
   return Status::ok;
-}
-
-bool Sampler::copy_finite(const float* logits, int size) {
-  std::atomic<bool> are_finite = true;
-  each_logit_chunk(size, [&](int, int first, int count) {
-    bool all = true;
-    for (int i = first; i < first + count; ++i) {
-      all &= std::fabs(logits[i]) <= std::numeric_limits<float>::max();
-      logits_[i] = logits[i];
-    }
-    if (!all) are_finite = false;
-  });
-  return are_finite;
 }
 
 bool Sampler::drops_tokens() const {

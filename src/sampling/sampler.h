@@ -57,8 +57,6 @@ class Sampler {
 
  private:
   Status adjust(const float* logits, int size, std::span<const int> recent, const std::uint8_t* allowed);
-  // Copies the logits. Returns whether all are finite.
-  bool copy_finite(const float* logits, int size);
   bool drops_tokens() const;
   // The least scaled logit that top_n_sigma keeps.
   float least_logit(int size) const;

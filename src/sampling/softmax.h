@@ -1,34 +1,18 @@
 // Weights e^((logit - largest) / temperature) of all logits, on threads. Logits of -infinity weigh nothing.
 #pragma once
 
-#include <algorithm>
-
 #include "base/buffer.h"
 #include "base/status.h"
-#include "base/thread_pool.h"
+#include "sampling/logits.h"
 
 namespace ropewalk {
 
-// Logits are summed in chunks, whose sums are then added in order: so sums don't depend on the number of threads.
-constexpr int kLogitChunk = 8192;
-constexpr std::int64_t kLogitWork = 16;  // operations per logit (thread_pool.h)
+// The sum of the weights of `count` logits, at most a chunk, at temperature 1.
+double sum_of_weights(const float* logits, int count, float largest);
 
-constexpr int logit_chunks(int size) { return (size + kLogitChunk - 1) / kLogitChunk; }
-
-// Calls act(chunk, first, count) for each chunk.
-template <class Act>
-void each_logit_chunk(int size, Act&& act) {
-  each_in_parallel(logit_chunks(size), kLogitWork * kLogitChunk, [&](int chunk) {
-    const int first = chunk * kLogitChunk;
-    act(chunk, first, std::min(kLogitChunk, size - first));
-  });
-}
-
-float largest_logit(const float* logits, int size);
-
-// The sum of the weights of `count` logits, at most a chunk. Writes (logit - largest) / temperature and the weights where these aren't
-// null; `scaled` may be `logits`. Even a tiny temperature can't overflow.
-double weigh_logits(const float* logits, int count, double largest, double temperature, float* scaled, float* weights);
+// The same at any temperature. Replaces the logits by (logit - largest) / temperature, and writes the weights. Even a tiny temperature
+// can't overflow.
+double weigh_logits(float* logits, int count, float largest, double temperature, float* weights);
 
 // The weights of a vocabulary.
 class Softmax {

@@ -9,6 +9,7 @@ import { tinyModelBytes } from "../../examples/make_tiny_model.mjs";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
+const smallModel = fileURLToPath(new URL("../../examples/small_model", import.meta.url));
 
 /** Generates with the package itself. */
 async function generated(source, prompt, options, modelOptions) {
@@ -338,6 +339,7 @@ for (const [name, words, status, message] of [
     /^error: --factor: is required for --rope-type yarn/,
   ],
   ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: --factor: is required: /],
+  ["only the empty text", [smallModel, "the", "--choice", ""], 2, /^error: --choice: allows only the empty text, /],
 ]) {
   test(`refused: ${name}`, async () => {
     const result = await ropewalk(["generate", ...words]);
@@ -389,6 +391,10 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     const second = await generate("the dog runs", ...long);
     assert.deepEqual([second.prompt.tokens, second.context.length], [0, 64]);
     await generate("the dog runs", ...long);
+
+    const other = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file, "--kv", "q8_0"]);
+    assert.equal(other.status, 1);
+    assert.match(other.stderr, /notes\.session: have keys and values of type f16, but .* q8_0; start with --kv f16 \(/);
 
     await writeFile(file, "not a session");
     const { status, stderr } = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file]);

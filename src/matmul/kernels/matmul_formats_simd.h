@@ -4,6 +4,7 @@
 // group = outer · kParts + Part. A group has kRuns runs that are unpacked one after another, of 32 / kRuns columns. The members are
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
 // - plane<Part, Plane>(outer, run, i), in formats with a kernel for four tokens: unit Plane · kPlaneUnits + i,
+// - kHasUpperBits, in these formats: whether bits of quants are from two fields,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
 // - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
@@ -115,6 +116,7 @@ struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
   static constexpr int kPlaneUnits = 8;
+  static constexpr bool kHasUpperBits = false;
   template <int, int>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
     return fields.word(1, i);
@@ -129,6 +131,7 @@ template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kPlaneUnits = 4;
+  static constexpr bool kHasUpperBits = false;
   using SimpleBlock<Offset, 15, Minimums>::SimpleBlock;
   template <int, int Plane>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
@@ -147,6 +150,7 @@ struct BlockOfFiveBits : SimpleBlock<Offset, 31, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kHalves = Minimums ? 2 : 1;
   static constexpr int kPlaneUnits = 4;
+  static constexpr bool kHasUpperBits = true;
   using SimpleBlock<Offset, 31, Minimums>::SimpleBlock;
   // the upper bit is tested, because engines take long for shifts by a variable
   template <int, int Plane>

@@ -2,7 +2,8 @@
 // unpacking weights for each four costs less than writing them to memory first, as tiles do.
 //
 // Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
-// the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers.
+// the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers. Quants with
+// upper bits are unpacked without a loop where that leaves enough registers, because their shifts are then constants.
 #pragma once
 
 #include <algorithm>
@@ -15,30 +16,47 @@
 
 namespace ropewalk {
 
+// Adds the products of `Count` units of a plane, from unit `First`.
+template <class Dot, class Block, int Part, int Plane, int First, int Count>
+ROPEWALK_INLINE inline void add_plane_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                              v128_t (&sums)[kTileTokens][2]) {
+  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep, kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
+  unrolled<Dot::kUnitSteps / kStepsTogether>([&]<int FirstStep>() ROPEWALK_INLINE {
+    typename Dot::Latest latest(sums);
+    const typename Dot::Element* from = x + FirstStep * kStepElements;
+    ROPEWALK_ROLLED
+    for (int i = First; i < First + Count; ++i, from += Dot::kUnitSteps * kStepElements) {
+      const v128_t low = blocks[0].template plane<Part, Plane>(outer, run, i);
+      const v128_t high = blocks[1].template plane<Part, Plane>(outer, run, i);
+      unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
+        constexpr int kStep = FirstStep + I;
+        add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep>(low), Dot::template weights_of_step<kStep>(high),
+                           from + I * kStepElements);
+      });
+    }
+  });
+}
+
 // Adds the products of a run of columns, whose first unit is at `x`, to the sums of four tokens and the rows of both halves.
 template <class Dot, class Block, int Part>
 ROPEWALK_INLINE inline void add_run_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
                                             v128_t (&sums)[kTileTokens][2]) {
-  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep,
-                kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>),
-                kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
-  unrolled<kUnits / Block::kRuns / kLoopUnits>([&]<int Loop>() ROPEWALK_INLINE {
-    constexpr int kPlane = Loop * kLoopUnits / Block::kPlaneUnits, kFirst = Loop * kLoopUnits % Block::kPlaneUnits;
-    unrolled<Dot::kUnitSteps / kStepsTogether>([&]<int First>() ROPEWALK_INLINE {
-      typename Dot::Latest latest(sums);
-      const typename Dot::Element* from = x + (Loop * kLoopUnits * Dot::kUnitSteps + First) * kStepElements;
-      ROPEWALK_ROLLED
-      for (int i = kFirst; i < kFirst + kLoopUnits; ++i, from += Dot::kUnitSteps * kStepElements) {
-        const v128_t low = blocks[0].template plane<Part, kPlane>(outer, run, i);
-        const v128_t high = blocks[1].template plane<Part, kPlane>(outer, run, i);
-        unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
-          constexpr int kStep = First + I;
-          add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep>(low), Dot::template weights_of_step<kStep>(high),
-                             from + I * kStepElements);
-        });
-      }
+  constexpr int kUnitElements = kTileTokens * Dot::kUnitSteps * Dot::kElementsPerStep;
+  if constexpr (Dot::kAddsInPlace && Block::kHasUpperBits) {
+    static_assert(Dot::kUnitSteps == 1);
+    unrolled<kUnits / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
+      const v128_t low = blocks[0].template quants<Part, Unit>(outer, run), high = blocks[1].template quants<Part, Unit>(outer, run);
+      add_tile_step<Dot>(sums, Dot::template weights_of_step<0>(low), Dot::template weights_of_step<0>(high), x + Unit * kUnitElements);
+      // else compilers unpack more units than there are registers
+      unrolled<2 * kTileTokens - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0][0], sums[(I + 1) / 2][(I + 1) % 2]); });
     });
-  });
+  } else {
+    constexpr int kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
+    unrolled<kUnits / Block::kRuns / kLoopUnits>([&]<int Loop>() ROPEWALK_INLINE {
+      constexpr int kPlane = Loop * kLoopUnits / Block::kPlaneUnits, kFirst = Loop * kLoopUnits % Block::kPlaneUnits;
+      add_plane_of_four<Dot, Block, Part, kPlane, kFirst, kLoopUnits>(blocks, outer, run, x + Loop * kLoopUnits * kUnitElements, sums);
+    });
+  }
 }
 
 // Adds the products with part of a panel to the sums of the first four tokens.

@@ -69,6 +69,7 @@ struct BlockQ6K : BlockOf16<32, 63, false> {
     for (int i = 0; i < 4; ++i) set_sub_scales(i, fields.word(0, 48 + i));
   }
   static constexpr int kPlaneUnits = 4;
+  static constexpr bool kHasUpperBits = true;
   template <int Part, int>
   ROPEWALK_INLINE v128_t plane(int outer, int run, int i) const {
     const v128_t nibbles = bits_from<Part / 2 * 4>(fields.word(0, 16 * outer + Part % 2 * 8 + 4 * run + i), kLanes.bits_0_3);
@@ -112,6 +113,7 @@ struct BlockQ4K : BlockOf32<15> {
   static constexpr WeightFormat kFormat = WeightFormat::q4_k;
   using BlockOf32::BlockOf32;
   static constexpr int kPlaneUnits = 8;
+  static constexpr bool kHasUpperBits = false;
   template <int Part, int>
   ROPEWALK_INLINE v128_t plane(int outer, int, int i) const {
     return bits_from<4 * Part>(fields.word(2, 3 + 8 * outer + i), kLanes.bits_0_3);

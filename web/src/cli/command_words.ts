@@ -26,8 +26,11 @@ const KEYS: Readonly<Record<string, string>> = {
   "rope_scaling.original_max_position_embeddings": "trainedLength",
 };
 
-/** Options that change a model's RoPE, by the names of their values. */
-const ROPE_OPTIONS = ["ropeType", "factor", "trainedLength", "theta", "pairing", "compat", "set", "scaling"];
+/** Options of the package that are several here, by the names of their values. Those that the user gave are named. */
+const SEVERAL: Readonly<Record<string, readonly string[]>> = {
+  rope: ["ropeType", "factor", "trainedLength", "theta", "pairing", "compat", "set", "scaling"],
+  format: ["jsonObject", "jsonSchema", "regex", "choice", "grammar"],
+};
 
 /** What messages advise in the package, and on the command line. A function takes what matched. */
 const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: GivenOptions) => string)])[] = [
@@ -57,6 +60,8 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
     /add replace: true to rope_scaling to drop that, or freq_factors/,
     "name a scaling with --rope-type, which drops that",
   ],
+  [/load it with kv: \{ dtype: "(\w+)" \}/, "start with --kv $1"],
+  [/load it with kv: \{ keys: "\w+" \}/, "start with the options of RoPE that it was saved with"],
   [
     /load it with the option `rope` as it was when they were saved/,
     "start with the options of RoPE that it was saved with",
@@ -104,10 +109,8 @@ function inOptions(message: string, options: GivenOptions): string {
 
 function fieldInOptions(field: string, options: GivenOptions): string {
   const { has, flag } = options;
-  if (field === "rope") {
-    const given = ROPE_OPTIONS.filter(has).map(flag);
-    return given.length > 0 ? given.join(", ") : field;
-  }
+  const given = SEVERAL[field]?.filter(has).map(flag) ?? [];
+  if (given.length > 0) return given.join(", ");
   if (field === "folder: files") return options.source ?? field;
   const text = /^(text|document)s\[(\d+)\]$/.exec(field);
   if (text !== null) return `${text[1]} ${Number(text[2]) + 1}`;

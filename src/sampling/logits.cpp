@@ -1,0 +1,55 @@
+#include "sampling/logits.h"
+
+#include <wasm_simd128.h>
+
+#include <atomic>
+#include <limits>
+
+namespace ropewalk {
+
+bool copy_finite_logits(const float* logits, int size, float* to) {
+  std::atomic<bool> are_finite = true;
+  each_logit_chunk(size, [&](int, int first, int count) {
+    const v128_t most = wasm_f32x4_splat(std::numeric_limits<float>::max());
+    const auto is_finite = [&](v128_t four) { return wasm_f32x4_le(wasm_f32x4_abs(four), most); };
+    v128_t all = wasm_i32x4_splat(-1);
+    int i = first;
+    for (; i + 4 <= first + count; i += 4) {
+      const v128_t four = wasm_v128_load(logits + i);
+      all = wasm_v128_and(all, is_finite(four));
+      wasm_v128_store(to + i, four);
+    }
+    for (; i < first + count; ++i) {
+      all = wasm_v128_and(all, is_finite(wasm_f32x4_splat(logits[i])));
+      to[i] = logits[i];
+    }
+    if (!wasm_i32x4_all_true(all)) are_finite.store(false, std::memory_order_relaxed);
+  });
+  return are_finite.load(std::memory_order_relaxed);
+}
+
+float largest_logit(const float* logits, int size) {
+  std::atomic<float> largest = logits[0];
+  each_logit_chunk(size, [&](int, int first, int count) {
+    const float* from = logits + first;
+    v128_t maxima = wasm_f32x4_splat(from[0]);
+    int i = 0;
+    for (; i + 4 <= count; i += 4) maxima = wasm_f32x4_pmax(maxima, wasm_v128_load(from + i));
+    float lanes[4];
+    wasm_v128_store(lanes, maxima);
+    const float found = std::max(*std::max_element(lanes, lanes + 4), *std::max_element(from + i - (i == count), from + count));
+    float known = largest.load(std::memory_order_relaxed);
+    while (known < found && !largest.compare_exchange_weak(known, found, std::memory_order_relaxed)) continue;
+  });
+  return largest.load(std::memory_order_relaxed);
+}
+
+int largest_token(const float* logits, int size) {
+  const float largest = largest_logit(logits, size);
+  const v128_t wanted = wasm_f32x4_splat(largest);
+  int token = 0;
+  while (token + 4 <= size && !wasm_v128_any_true(wasm_f32x4_eq(wasm_v128_load(logits + token), wanted))) token += 4;
+  return static_cast<int>(std::find(logits + token, logits + size, largest) - logits);
+}
+
+}  // namespace ropewalk

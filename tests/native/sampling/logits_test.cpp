@@ -1,0 +1,117 @@
+// Passes over logits, at every place of a vector of four and around the ends of chunks, compared with plain loops.
+#include "sampling/logits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "native/rope/ropes.h"
+#include "sampling/candidates.h"
+#include "sampling/softmax.h"
+
+namespace ropewalk {
+namespace {
+
+const std::vector<int> kSizes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1000, kLogitChunk - 1, kLogitChunk, kLogitChunk + 1, 3 * kLogitChunk + 2};
+
+// Places near both ends and between chunks.
+std::vector<int> places(int size) {
+  std::vector<int> all;
+  for (const int place : {0, 1, 2, 3, 4, 5, 6, 7, kLogitChunk - 1, kLogitChunk, size - 4, size - 3, size - 2, size - 1}) {
+    if (place >= 0 && place < size) all.push_back(place);
+  }
+  return all;
+}
+
+TEST(Logits, CopiesOnlyFiniteOnes) {
+  for (const int size : kSizes) {
+    std::vector<float> logits = random_floats(size, size), copy(size + 1, 7);
+    logits[size / 2] = std::numeric_limits<float>::max();
+    logits[size - 1] = -std::numeric_limits<float>::max();
+    EXPECT_TRUE(copy_finite_logits(logits.data(), size, copy.data()));
+    EXPECT_EQ(copy.back(), 7) << "written beyond the end";
+    copy.pop_back();
+    EXPECT_EQ(copy, logits);
+    for (const int place : places(size)) {
+      for (const float bad : {INFINITY, -INFINITY, NAN, -NAN}) {
+        std::vector<float> damaged = logits;
+        damaged[place] = bad;
+        EXPECT_FALSE(copy_finite_logits(damaged.data(), size, copy.data())) << bad << " at " << place << " of " << size;
+      }
+    }
+  }
+}
+
+TEST(Logits, FindsTheFirstOfTheLargest) {
+  for (const int size : kSizes) {
+    for (const int place : places(size)) {
+      std::vector<float> logits(size, -2);
+      logits[place] = logits[size - 1] = -1;
+      EXPECT_EQ(largest_logit(logits.data(), size), -1) << place << " of " << size;
+      EXPECT_EQ(largest_token(logits.data(), size), place) << "of " << size;
+    }
+  }
+}
+
+// Weights are compared with e^x of the scaled logits, which are exact to the last bit. exp_f32() is within 1.5 ulp, a relative error below 2^-22.
+TEST(Logits, SumsTheirWeights) {
+  for (const int size : {1, 2, 3, 4, 5, 6, 7, 1000, kLogitChunk}) {
+    std::vector<float> logits = random_floats(size, size + 1);
+    if (size > 2) logits[size - 2] = -INFINITY;
+    const float largest = largest_logit(logits.data(), size);
+    for (const double temperature : {0.3, 1.0}) {
+      std::vector<float> scaled = logits, weights(size + 1, 7);
+      const double sum = weigh_logits(scaled.data(), size, largest, temperature, weights.data());
+      EXPECT_EQ(weights.back(), 7) << "written beyond the end";
+      double expected = 0;
+      for (int i = 0; i < size; ++i) {
+        ASSERT_EQ(scaled[i], static_cast<float>((logits[i] - static_cast<double>(largest)) / temperature)) << i << " of " << size;
+        const double weight = std::exp(static_cast<double>(scaled[i]));
+        ASSERT_NEAR(weights[i], weight, weight * 0x1p-22) << i << " of " << size;
+        expected += weight;
+      }
+      EXPECT_NEAR(sum, expected, expected * 0x1p-22);
+      const bool is_plain = temperature == 1;
+      EXPECT_EQ(is_plain ? sum_of_weights(logits.data(), size, largest) : sum, sum);
+    }
+  }
+}
+
+TEST(Logits, BecomeCandidatesFromTheirLimitsUp) {
+  for (const int size : {1, 2, 3, 4, 5, 6, 7, 1001}) {
+    std::vector<float> logits = random_floats(size, size + 2), weights(size);
+    for (float& logit : logits) logit -= 4;
+    if (size > 2) logits[1] = -INFINITY;
+    for (int i = 0; i < size; ++i) weights[i] = std::exp(logits[i]);
+    const float lowest = -std::numeric_limits<float>::max();
+    const float middle = logits[size / 2];
+    for (const float least_logit : {-INFINITY, lowest, middle}) {
+      // a weight itself, and values next to it that only f64 has
+      for (const double least_weight : {0.0, double{weights[0]}, weights[0] * (1 + 1e-12), weights[0] * (1 - 1e-12)}) {
+        double total = 0;
+        std::vector<int> tokens;
+        for (int i = 0; i < size; ++i) {
+          if (logits[i] == -INFINITY || logits[i] < least_logit) continue;
+          total += weights[i];
+          if (weights[i] >= least_weight) tokens.push_back(i);
+        }
+        Candidates candidates;
+        ASSERT_TRUE(candidates.resize(size));
+        candidates.fill(logits, weights.data(), least_logit, least_weight);
+        std::vector<int> found;
+        for (const Candidate& candidate : candidates.all()) {
+          found.push_back(candidate.token);
+          EXPECT_EQ(candidate.logit, logits[candidate.token]);
+        }
+        EXPECT_EQ(found, tokens) << size << " logits from " << least_logit << " and " << least_weight;
+        const double probability = candidates.probability({0, 0});  // of a weight of 1
+        EXPECT_NEAR(total == 0 ? 1 : probability * total, 1, 1e-12);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk
