@@ -9,7 +9,6 @@ import { tinyModelBytes } from "../../examples/make_tiny_model.mjs";
 import { ropewalk, withFolder } from "./program.mjs";
 
 const llama = fileURLToPath(new URL("../golden/tiny_models/llama", import.meta.url));
-const smallModel = fileURLToPath(new URL("../../examples/small_model", import.meta.url));
 
 /** Generates with the package itself. */
 async function generated(source, prompt, options, modelOptions) {
@@ -339,7 +338,6 @@ for (const [name, words, status, message] of [
     /^error: --factor: is required for --rope-type yarn/,
   ],
   ["an invalid RoPE", [llama, "the", "--rope-type", "linear"], 1, /^error: --factor: is required: /],
-  ["only the empty text", [smallModel, "the", "--choice", ""], 2, /^error: --choice: allows only the empty text, /],
 ]) {
   test(`refused: ${name}`, async () => {
     const result = await ropewalk(["generate", ...words]);
@@ -378,9 +376,8 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     const whole = await generate("the dog runs over there");
     assert.deepEqual([whole.prompt.tokens, whole.tokens], [0, expected.tokens]);
 
-    const theta = { rope_theta: 500 };
     const retuned = await generate("the dog runs over there", "--theta", "500");
-    assert.equal(retuned.rope.rope_theta, theta.rope_theta);
+    assert.equal(retuned.rope.rope_theta, 500);
 
     // a text that was extended beyond the context length, which a later call has again
     const long = ["--context", "16", "--when-full", "extend", "--ignore-end", "-n", "40"];
@@ -393,7 +390,6 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     await generate("the dog runs", ...long);
 
     const other = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file, "--kv", "q8_0"]);
-    assert.equal(other.status, 1);
     assert.match(other.stderr, /notes\.session: have keys and values of type f16, but .* q8_0; start with --kv f16 \(/);
 
     await writeFile(file, "not a session");

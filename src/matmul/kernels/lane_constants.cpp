@@ -10,11 +10,13 @@ constexpr LaneConstants lane_constants() {
   for (int i = 0; i < 16; ++i) {
     lanes.bits_0_1[i] = 0x03;
     lanes.bits_0_3[i] = 0x0F;
+    lanes.bits_0_4[i] = 0x1F;
     lanes.bits_0_5[i] = 0x3F;
     lanes.bits_4_5[i] = 0x30;
+    lanes.bits_6_7[i] = 0xC0;
     lanes.bit_1[i] = 0x02;
     lanes.bit_2[i] = 0x04;
-    lanes.bit_4[i] = 0x10;
+    lanes.bit_5[i] = 0x20;
     lanes.bit_7[i] = 0x80;
     lanes.low_bytes[i] = i % 2 == 0 ? 0xFF : 0;
     lanes.ones[i] = i % 2 == 0 ? 1 : 0;

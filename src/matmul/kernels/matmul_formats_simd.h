@@ -3,8 +3,8 @@
 // Each format is a struct over four rows of one block. Groups of 32 columns whose quants come from the same words are parts of one another:
 // group = outer · kParts + Part. A group has kRuns runs that are unpacked one after another, of 32 / kRuns columns. The members are
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
-// - plane<Part, Plane>(outer, run, i), in formats with a kernel for four tokens: unit Plane · kPlaneUnits + i,
-// - kHasUpperBits, in these formats: whether bits of quants are from two fields,
+// - plane<Part, Plane>(outer, run, i), in formats whose units are unpacked in the same way: unit Plane · kPlaneUnits + i,
+// - kUnitOrder, in some: units that share words follow one another,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
 // - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
@@ -87,7 +87,12 @@ inline v128_t pairs_of(v128_t low, v128_t high) {
   return wasm_v128_or(wasm_v128_and(low, wasm_i32x4_splat(0xFFFF)), wasm_i32x4_shl(high, 16));
 }
 
-constexpr std::uint8_t kBits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+// The unit of a step of a run. Quants from the same words follow one another: parts, or in blocks of 32 units i and i + 4.
+template <class Block>
+constexpr int unit_at(int step) {
+  if constexpr (requires { Block::kUnitOrder; }) return Block::kUnitOrder[step];
+  return Block::kElements == 32 ? step / 2 + step % 2 * 4 : step;
+}
 
 // Table entries by index, 0 to 15.
 inline v128_t looked_up(const LaneConstants::Bytes& table, v128_t indices) {
@@ -116,7 +121,6 @@ struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
   static constexpr int kPlaneUnits = 8;
-  static constexpr bool kHasUpperBits = false;
   template <int, int>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
     return fields.word(1, i);
@@ -131,7 +135,6 @@ template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kPlaneUnits = 4;
-  static constexpr bool kHasUpperBits = false;
   using SimpleBlock<Offset, 15, Minimums>::SimpleBlock;
   template <int, int Plane>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
@@ -145,25 +148,28 @@ struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
 using BlockQ4_0 = BlockOfNibbles<WeightFormat::q4_0, 8, false>;
 using BlockQ4_1 = BlockOfNibbles<WeightFormat::q4_1, 0, true>;
 
+// Unit `Unit` of eight joined quants of five bits (joined_quants.h), which are in five words.
+template <int Unit>
+ROPEWALK_INLINE inline v128_t joined_five(const PanelFields& fields, int halves, int words) {
+  const auto word = [&](int i) { return fields.word(halves, words + i); };
+  const v128_t lower = lanes(kLanes.bits_0_4);
+  if constexpr (Unit < 5) return wasm_v128_and(word(Unit), lower);
+  const v128_t three = wasm_u16x8_shr(wasm_v128_andnot(word(Unit - 5), lower), 5);
+  if constexpr (Unit < 7) return wasm_v128_or(three, wasm_u16x8_shr(wasm_v128_and(word(Unit - 2), lanes(kLanes.bits_6_7)), 3));
+  const auto bit_5 = [&](int i) { return wasm_v128_and(word(i), lanes(kLanes.bit_5)); };
+  return wasm_v128_or(three, wasm_v128_or(wasm_u16x8_shr(bit_5(3), 2), wasm_u16x8_shr(bit_5(4), 1)));
+}
+// Quants that share words follow one another.
+constexpr int kOrderOfFives[] = {0, 5, 3, 1, 6, 4, 2, 7};
+
 template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfFiveBits : SimpleBlock<Offset, 31, Minimums> {
   static constexpr WeightFormat kFormat = Format;
-  static constexpr int kHalves = Minimums ? 2 : 1;
-  static constexpr int kPlaneUnits = 4;
-  static constexpr bool kHasUpperBits = true;
+  static constexpr auto& kUnitOrder = kOrderOfFives;
   using SimpleBlock<Offset, 31, Minimums>::SimpleBlock;
-  // the upper bit is tested, because engines take long for shifts by a variable
-  template <int, int Plane>
-  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
-    const v128_t nibbles = bits_from<4 * Plane>(this->fields.word(kHalves, 1 + i), kLanes.bits_0_3);
-    const v128_t bit = wasm_v128_load8_splat(kBits + 4 * Plane + i);
-    const v128_t has_bit = wasm_i8x16_eq(wasm_v128_and(this->fields.word(kHalves, 0), bit), bit);
-    return wasm_v128_or(nibbles, wasm_v128_and(has_bit, lanes(kLanes.bit_4)));
-  }
   template <int, int Unit>
   ROPEWALK_INLINE v128_t quants(int, int) const {
-    const v128_t nibbles = bits_from<Unit / 4 * 4>(this->fields.word(kHalves, 1 + Unit % 4), kLanes.bits_0_3);
-    return wasm_v128_or(nibbles, bits_from<Unit - 4>(this->fields.word(kHalves, 0), kLanes.bit_4));
+    return joined_five<Unit>(this->fields, Minimums ? 2 : 1, 0);
   }
 };
 using BlockQ5_0 = BlockOfFiveBits<WeightFormat::q5_0, 16, false>;

@@ -2,8 +2,8 @@
 // unpacking weights for each four costs less than writing them to memory first, as tiles do.
 //
 // Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
-// the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers. Quants with
-// upper bits are unpacked without a loop where that leaves enough registers, because their shifts are then constants.
+// the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers. Units that
+// are unpacked in different ways need no loop.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace ropewalk {
 
-// Adds the products of `Count` units of a plane, from unit `First`.
+// Adds the products of `Count` units of a plane, from unit `First`, to the latest sums.
 template <class Dot, class Block, int Part, int Plane, int First, int Count>
 ROPEWALK_INLINE inline void add_plane_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
                                               v128_t (&sums)[kTileTokens][2]) {
@@ -37,25 +37,43 @@ ROPEWALK_INLINE inline void add_plane_of_four(const Block (&blocks)[2], int oute
   });
 }
 
+// Adds the products of `Count` units, from step `First` of the run, to the latest sums.
+template <class Dot, class Block, int Part, int First, int Count>
+ROPEWALK_INLINE inline void add_units_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                              v128_t (&sums)[kTileTokens][2]) {
+  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep;
+  typename Dot::Latest latest(sums);
+  unrolled<Count>([&]<int I>() ROPEWALK_INLINE {
+    constexpr int kUnit = unit_at<Block>(First + I);
+    const v128_t low = blocks[0].template quants<Part, kUnit>(outer, run), high = blocks[1].template quants<Part, kUnit>(outer, run);
+    unrolled<Dot::kUnitSteps>([&]<int Step>() ROPEWALK_INLINE {
+      add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<Step>(low), Dot::template weights_of_step<Step>(high),
+                         x + (kUnit * Dot::kUnitSteps + Step) * kStepElements);
+    });
+    // else compilers unpack more units than there are registers
+    unrolled<2 * kTileTokens - 1>([&]<int S>() ROPEWALK_INLINE {
+      constexpr int kNext = S + 1;
+      computed_here(latest.sums[0][0], latest.sums[kNext / 2][kNext % 2]);
+    });
+  });
+}
+
 // Adds the products of a run of columns, whose first unit is at `x`, to the sums of four tokens and the rows of both halves.
 template <class Dot, class Block, int Part>
 ROPEWALK_INLINE inline void add_run_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
                                             v128_t (&sums)[kTileTokens][2]) {
-  constexpr int kUnitElements = kTileTokens * Dot::kUnitSteps * Dot::kElementsPerStep;
-  if constexpr (Dot::kAddsInPlace && Block::kHasUpperBits) {
-    static_assert(Dot::kUnitSteps == 1);
-    unrolled<kUnits / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
-      const v128_t low = blocks[0].template quants<Part, Unit>(outer, run), high = blocks[1].template quants<Part, Unit>(outer, run);
-      add_tile_step<Dot>(sums, Dot::template weights_of_step<0>(low), Dot::template weights_of_step<0>(high), x + Unit * kUnitElements);
-      // else compilers unpack more units than there are registers
-      unrolled<2 * kTileTokens - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0][0], sums[(I + 1) / 2][(I + 1) % 2]); });
+  constexpr int kRunUnits = kUnits / Block::kRuns;
+  if constexpr (requires { Block::kPlaneUnits; }) {
+    constexpr int kCount = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
+    unrolled<kRunUnits / kCount>([&]<int Loop>() ROPEWALK_INLINE {
+      constexpr int kFirst = Loop * kCount, kPlane = kFirst / Block::kPlaneUnits;
+      add_plane_of_four<Dot, Block, Part, kPlane, kFirst % Block::kPlaneUnits, kCount>(
+          blocks, outer, run, x + kFirst * Dot::kUnitSteps * Dot::kElementsPerStep * kTileTokens, sums);
     });
   } else {
-    constexpr int kLoopUnits = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
-    unrolled<kUnits / Block::kRuns / kLoopUnits>([&]<int Loop>() ROPEWALK_INLINE {
-      constexpr int kPlane = Loop * kLoopUnits / Block::kPlaneUnits, kFirst = Loop * kLoopUnits % Block::kPlaneUnits;
-      add_plane_of_four<Dot, Block, Part, kPlane, kFirst, kLoopUnits>(blocks, outer, run, x + Loop * kLoopUnits * kUnitElements, sums);
-    });
+    constexpr int kCount = std::min(kRunUnits, Dot::template kTogether<Block>);
+    unrolled<kRunUnits / kCount>(
+        [&]<int Group>() ROPEWALK_INLINE { add_units_of_four<Dot, Block, Part, Group * kCount, kCount>(blocks, outer, run, x, sums); });
   }
 }
 

@@ -4,7 +4,7 @@
 // to a Sum. Step counts the four columns of a run.
 //
 // For four tokens, weights_of_step() reorders those bytes for add_step(), in kUnitSteps vectors. A loop adds up to kTogether units to
-// Latest. If add_step() needs no register for the products, kAddsInPlace is true.
+// Latest.
 //
 // For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart. The first
 // step adds to start(), and total() is the sum over the columns, from the last step's and minus the offset of the quants times the sums of
@@ -46,7 +46,6 @@ struct WordDot {
   static constexpr int kOffset = Block::kOffset;
   template <class Block>
   static constexpr int kTileOffset = Block::kSubScales ? 0 : Block::kOffset;
-  static constexpr bool kAddsInPlace = false;
   using Element = std::int16_t;
   static constexpr int kSteps = 16, kUnitSteps = 2, kElementsPerStep = 2;
 
@@ -115,7 +114,6 @@ struct RelaxedByteDot {
   static constexpr int kOffset = Flip ? 0 : Block::kOffset;
   template <class Block>
   static constexpr int kTileOffset = kOffset<Block>;
-  static constexpr bool kAddsInPlace = true;
   using Element = std::int8_t;
   static constexpr int kSteps = 8, kUnitSteps = 1, kElementsPerStep = 4;
 
@@ -196,7 +194,6 @@ struct RelaxedPairTile : RelaxedByteDot<false> {
 
 // The same for four tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals.
 struct RelaxedPairFour : RelaxedPairTile {
-  static constexpr bool kAddsInPlace = false;
   template <class Block>
   static constexpr int kTogether = RelaxedPairDot::kTogether<Block>;
 

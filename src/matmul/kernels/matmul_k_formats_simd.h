@@ -68,16 +68,13 @@ struct BlockQ6K : BlockOf16<32, 63, false> {
     block_scale = fields.half_floats(0, 52);
     for (int i = 0; i < 4; ++i) set_sub_scales(i, fields.word(0, 48 + i));
   }
-  static constexpr int kPlaneUnits = 4;
-  static constexpr bool kHasUpperBits = true;
-  template <int Part, int>
-  ROPEWALK_INLINE v128_t plane(int outer, int run, int i) const {
-    const v128_t nibbles = bits_from<Part / 2 * 4>(fields.word(0, 16 * outer + Part % 2 * 8 + 4 * run + i), kLanes.bits_0_3);
-    return wasm_v128_or(nibbles, bits_from<2 * Part - 4>(fields.word(0, 32 + 8 * outer + 4 * run + i), kLanes.bits_4_5));
-  }
   template <int Part, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int run) const {
-    return plane<Part, 0>(outer, run, Unit);
+    const int first = 16 * outer + 4 * run + Unit, words[3] = {first, first + 8, 32 + 8 * outer + 4 * run + Unit};
+    const v128_t lower = lanes(kLanes.bits_0_5);
+    if constexpr (Part < 3) return wasm_v128_and(fields.word(0, words[Part]), lower);
+    const auto upper = [&](int word) { return wasm_v128_andnot(fields.word(0, words[word]), lower); };
+    return wasm_v128_or(wasm_v128_or(wasm_u16x8_shr(upper(0), 6), wasm_u16x8_shr(upper(1), 4)), wasm_u16x8_shr(upper(2), 2));
   }
 };
 
@@ -113,7 +110,6 @@ struct BlockQ4K : BlockOf32<15> {
   static constexpr WeightFormat kFormat = WeightFormat::q4_k;
   using BlockOf32::BlockOf32;
   static constexpr int kPlaneUnits = 8;
-  static constexpr bool kHasUpperBits = false;
   template <int Part, int>
   ROPEWALK_INLINE v128_t plane(int outer, int, int i) const {
     return bits_from<4 * Part>(fields.word(2, 3 + 8 * outer + i), kLanes.bits_0_3);
@@ -126,11 +122,12 @@ struct BlockQ4K : BlockOf32<15> {
 
 struct BlockQ5K : BlockOf32<31> {
   static constexpr WeightFormat kFormat = WeightFormat::q5_k;
+  static constexpr int kParts = 1;
+  static constexpr auto& kUnitOrder = kOrderOfFives;
   using BlockOf32::BlockOf32;
-  template <int Part, int Unit>
+  template <int, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int) const {
-    return wasm_v128_or(bits_from<4 * Part>(fields.word(2, 11 + 8 * outer + Unit), kLanes.bits_0_3),
-                        bits_from<Unit - 4>(fields.word(2, 3 + 2 * outer + Part), kLanes.bit_4));
+    return joined_five<Unit>(fields, 2, 3 + 5 * outer);
   }
 };
 

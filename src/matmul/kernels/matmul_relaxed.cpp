@@ -63,7 +63,8 @@ int relaxed_most_in_fours(WeightFormat format) {
   const bool adds_four_products = relaxed_sign() != RelaxedSign::neither;  // in one instruction
   switch (format) {
     case WeightFormat::q4_0: return adds_four_products ? 16 : 4;  // else RelaxedPairTile is faster
-    case WeightFormat::q5_0: return 8;
+    case WeightFormat::q5_0:
+    case WeightFormat::q5_k: return 16;
     case WeightFormat::q4_k:
     case WeightFormat::q6_k: return adds_four_products ? 16 : most_in_fours(format);
     default: return most_in_fours(format);
@@ -86,7 +87,7 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
   set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0>();
   kernels.four[static_cast<int>(WeightFormat::q8_0)] = multiply_four_any_bytes<BlockQ8_0>;
   const auto set_fours = [&]<class... Blocks>() { ((kernels.four[static_cast<int>(Blocks::kFormat)] = multiply_four_bytes<Blocks>), ...); };
-  set_fours.template operator()<BlockQ4_0, BlockQ5_0, BlockQ4K, BlockQ6K>();
+  set_fours.template operator()<BlockQ4_0, BlockQ5_0, BlockQ4K, BlockQ5K, BlockQ6K>();
   return kernels;
 }
 

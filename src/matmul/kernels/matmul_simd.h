@@ -67,8 +67,7 @@ ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, con
     unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half].total = first; });
   });
   unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
-    // quants from the same words follow one another: parts, or in blocks of 32 units i and i + 4
-    constexpr int kUnit = Block::kElements == 32 ? Step / 2 + Step % 2 * 4 : Step;
+    constexpr int kUnit = unit_at<Block>(Step);
     unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
       const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
       unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
@@ -208,8 +207,8 @@ inline int most_in_fours(WeightFormat format) {
   switch (format) {
     case WeightFormat::q8_0: return 16;
     case WeightFormat::q4_0:
-    case WeightFormat::q4_k: return 8;
-    case WeightFormat::q6_k: return 4;
+    case WeightFormat::q4_k:
+    case WeightFormat::q6_k: return 8;
     default: return 0;
   }
 }
