@@ -57,62 +57,62 @@ class Words {
     for (int i = 0; i < count; ++i) store(i, exchange(exchange(load(i), 12, 0x0000F0F0), 6, 0x00CC00CC));
   }
 
-  // q5_0 and q5_1: a word of fifth bits and four of nibbles become five of joined quants.
-  void join_fives() {
+  // In q5_0 and q5_1, a word of fifth bits and four of nibbles become five of joined quants, and back.
+  void join_q5() {
     spread_bits(1);
     Word quants[8], joined[5];
     for (int u = 0; u < 8; ++u) quants[u] = nibbles(1 + u % 4, u / 4) | fifth_bits(load(0), u);
-    ropewalk::join_fives(quants, joined);
+    join_fives(quants, joined);
     for (int i = 0; i < 5; ++i) store(i, joined[i]);
   }
-  void split_fives() {
+  void split_q5() {
     Word joined[5], quants[8], split[5] = {};
     for (int i = 0; i < 5; ++i) joined[i] = load(i);
-    ropewalk::split_fives(joined, quants);
+    split_fives(joined, quants);
     for (int u = 0; u < 8; ++u) split_five(quants[u], u, split[0], u / 4, split[1 + u % 4]);
     for (int i = 0; i < 5; ++i) store(i, split[i]);
     join_bits(1);
   }
 
-  // q5_k: after its sub-scales, eight words of fifth bits and 32 of nibbles become five for each of eight groups.
-  void join_fives_of_groups() {
+  // In q5_k, after the sub-scales, eight words of fifth bits and 32 of nibbles become five for each of eight groups, and back.
+  void join_q5_k() {
     Word joined[8][5];
     for (int group = 0; group < 8; ++group) {
       Word quants[8];
       for (int u = 0; u < 8; ++u) quants[u] = nibbles(11 + group / 2 * 8 + u, group % 2) | fifth_bits(load(3 + u), group);
-      ropewalk::join_fives(quants, joined[group]);
+      join_fives(quants, joined[group]);
     }
     for (int i = 0; i < 40; ++i) store(3 + i, joined[i / 5][i % 5]);
   }
-  void split_fives_of_groups() {
+  void split_q5_k() {
     Word split[40] = {};
     for (int group = 0; group < 8; ++group) {
       Word joined[5], quants[8];
       for (int i = 0; i < 5; ++i) joined[i] = load(3 + 5 * group + i);
-      ropewalk::split_fives(joined, quants);
+      split_fives(joined, quants);
       for (int u = 0; u < 8; ++u) split_five(quants[u], group, split[u], group % 2, split[8 + group / 2 * 8 + u]);
     }
     for (int i = 0; i < 40; ++i) store(3 + i, split[i]);
   }
 
-  // q6_k: of four parts, two words of nibbles and one of pairs of bits become three of joined quants.
-  void join_sixes() {
-    each_sixes([this](int first, int second, int third) {
+  // In q6_k, two words with the nibbles of four parts and one with their other bits become three of joined quants, and back.
+  void join_q6_k() {
+    each_three_words([this](int first, int second, int third) {
       const auto pairs = [&](int part) { return (load(third) >> 2 * part & each(0x03030303)) << 4; };
       const Word quants[4] = {nibbles(first, 0) | pairs(0), nibbles(second, 0) | pairs(1), nibbles(first, 1) | pairs(2),
                               nibbles(second, 1) | pairs(3)};
       Word joined[3];
-      ropewalk::join_sixes(quants, joined);
+      join_sixes(quants, joined);
       store(first, joined[0]);
       store(second, joined[1]);
       store(third, joined[2]);
     });
   }
-  void split_sixes() {
-    each_sixes([this](int first, int second, int third) {
+  void split_q6_k() {
+    each_three_words([this](int first, int second, int third) {
       const Word joined[3] = {load(first), load(second), load(third)};
       Word quants[4], nibbles[4], pairs = 0;
-      ropewalk::split_sixes(joined, quants);
+      split_sixes(joined, quants);
       for (int part = 0; part < 4; ++part) {
         nibbles[part] = quants[part] & each(0x0F0F0F0F);
         pairs |= (quants[part] >> 4 & each(0x03030303)) << 2 * part;
@@ -151,7 +151,7 @@ class Words {
   }
 
   template <class Act>
-  static void each_sixes(const Act& act) {
+  static void each_three_words(const Act& act) {
     for (int i = 0; i < 16; ++i) {
       const int first = i / 8 * 16 + i % 8;
       act(first, first + 8, 32 + i);
@@ -167,12 +167,12 @@ void to_panel_bits(WeightFormat format, Words<Word> words) {
   switch (format) {
     case WeightFormat::q8_0: return words.add_128(8);
     case WeightFormat::q5_0:
-    case WeightFormat::q5_1: return words.join_fives();
+    case WeightFormat::q5_1: return words.join_q5();
     case WeightFormat::q1_0: return words.spread_bits(4);
     case WeightFormat::q2_0: return words.transpose_pairs(4);
     case WeightFormat::q3_k: return words.transpose_bits();
-    case WeightFormat::q5_k: return words.join_fives_of_groups();
-    case WeightFormat::q6_k: return words.join_sixes();
+    case WeightFormat::q5_k: return words.join_q5_k();
+    case WeightFormat::q6_k: return words.join_q6_k();
     default: return;
   }
 }
@@ -180,9 +180,9 @@ void to_panel_bits(WeightFormat format, Words<Word> words) {
 inline void from_panel_bits(WeightFormat format, Words<std::uint32_t> words) {
   switch (format) {
     case WeightFormat::q5_0:
-    case WeightFormat::q5_1: return words.split_fives();
-    case WeightFormat::q5_k: return words.split_fives_of_groups();
-    case WeightFormat::q6_k: return words.split_sixes();
+    case WeightFormat::q5_1: return words.split_q5();
+    case WeightFormat::q5_k: return words.split_q5_k();
+    case WeightFormat::q6_k: return words.split_q6_k();
     case WeightFormat::q1_0: return words.join_bits(4);
     default: return to_panel_bits(format, words);  // the others are their own inverse
   }

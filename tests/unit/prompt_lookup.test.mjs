@@ -5,7 +5,7 @@ import { PromptLookup } from "../../build/package/model/session/prompt_lookup.js
 
 const range = (first, count) => Array.from({ length: count }, (_, i) => first + i);
 
-test("guesses start after two tokens that a repeat predicted, and double after two right reads of each size", () => {
+test("guesses start after two tokens that a repeat predicted, and double after four right reads of each size", () => {
   const text = range(1, 80);
   const lookup = new PromptLookup(15, text);
   const guesses = text.map((token) => {
@@ -15,10 +15,10 @@ test("guesses start after two tokens that a repeat predicted, and double after t
   // 1 and 2 are the match, 3 and 4 were predicted
   assert.deepEqual(guesses.slice(0, 3), [[], [], []]);
   assert.deepEqual(guesses[3], [5, 6, 7]);
-  assert.deepEqual(guesses[8], [10, 11, 12]);
-  assert.deepEqual(guesses[9], range(11, 7));
-  assert.deepEqual(guesses[24], range(26, 7));
-  assert.deepEqual(guesses[25], range(27, 15));
+  assert.deepEqual(guesses[16], [18, 19, 20]);
+  assert.deepEqual(guesses[17], range(19, 7));
+  assert.deepEqual(guesses[48], range(50, 7));
+  assert.deepEqual(guesses[49], range(51, 15));
   assert.deepEqual(guesses[78], [80, ...range(1, 14)]); // a repeat that reaches the end goes on with itself
 });
 
@@ -75,7 +75,7 @@ test("a repeat of one token goes on with itself", () => {
 });
 
 test("at most as many as asked for, and as there is room", () => {
-  const text = Array.from({ length: 240 }, (_, i) => i % 3);
+  const text = Array.from({ length: 260 }, (_, i) => i % 3);
   assert.equal(new PromptLookup(5, text).guesses(100).length, 5);
   assert.equal(new PromptLookup(63, text).guesses(100).length, 63);
   assert.equal(new PromptLookup(63, text).guesses(2).length, 2);

@@ -9,6 +9,8 @@ const SHORTEST_STREAK = 2;
 const COPY_STREAK = 8;
 /** Tokens that are read at once, the guesses and the one before them. Products take four tokens at once. */
 const FEWEST_AT_ONCE = 4;
+/** Twice as many are read at once after so many right reads of each size. */
+const READS_OF_EACH_SIZE = 4;
 
 /** @internal */
 export class PromptLookup {
@@ -62,10 +64,10 @@ export class PromptLookup {
     return Array.from({ length: count }, (_, i) => this.#tokens[place + (i % period)]!);
   }
 
-  /** Doubles after two right reads of each size: the longer a read, the more a wrong guess costs. */
+  /** More in long copies only: the longer a read, the more a wrong guess costs. */
   #atOnce(): number {
     let count = FEWEST_AT_ONCE;
-    for (let right = 2 * count; this.#streak >= right; right += 2 * count) count *= 2;
+    for (let right = READS_OF_EACH_SIZE * count; this.#streak >= right; right += READS_OF_EACH_SIZE * count) count *= 2;
     return count;
   }
 
