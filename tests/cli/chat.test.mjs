@@ -250,4 +250,6 @@ test("--session continues a chat and saves it at the end", () =>
     const { status, stderr } = await ropewalk(["chat", path, "--system", "Other.", "--session", file], lines("hi"));
     assert.equal(status, 2);
     assert.match(stderr, /--system: differs from that of the chat/);
+    const other = await ropewalk(["chat", path, "--session", file, "--kv", "q8_0"], lines("hi"));
+    assert.match(other.stderr, /talk with {2}spaces\.chat: have keys and values .*; start with --kv f16/);
   }));

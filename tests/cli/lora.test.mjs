@@ -1,6 +1,6 @@
 // The option --lora of the commands that read or generate text.
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
@@ -102,3 +102,30 @@ test("a scale that isn't a number is wrong usage", async () => {
     assert.match(stderr, /The scale after : must be a number/, given);
   }
 });
+
+test("a path that exists is one, whatever it looks like", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "adapter.gguf:0.5");
+    await copyFile(attention, path);
+    const words = ["generate", llama, PROMPT, "--temperature", "0", "-n", "12", "--json"];
+    const tokens = async (adapter) => JSON.parse((await ropewalk([...words, "--lora", adapter])).stdout).tokens;
+    assert.deepEqual(await tokens(path), await tokens(attention));
+    assert.deepEqual(await tokens(`${path}:-1.5`), await tokens(`${attention}:-1.5`));
+  }));
+
+test("refused: folders without an adapter or with several, and values that name none", () =>
+  withFolder(async (folder) => {
+    const refused = async (adapter, message) => {
+      const { status, stderr } = await ropewalk(["generate", llama, PROMPT, "-n", "1", "--lora", adapter]);
+      assert.match(stderr, message);
+      assert.notEqual(status, 0);
+    };
+    await refused(folder, new RegExp(`^error: ${folder}: the folder has no adapter: no adapter_model\\.safetensors`));
+    for (const name of ["a.gguf", "b.GGUF"]) await copyFile(attention, join(folder, name));
+    await refused(
+      folder,
+      new RegExp(`^error: ${folder}: the folder has several adapters \\(a\\.gguf, b\\.GGUF\\); pass`),
+    );
+    await refused("", /^error: option '--lora .*Must be a path, a URL or a name/);
+    await refused(`${all}:1e999`, /^error: option '--lora .*The scale after : must be a number/);
+  }));

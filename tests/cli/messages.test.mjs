@@ -45,7 +45,7 @@ test("each message names options and arguments, and never fields or calls", asyn
       ["generate", small, "a", "--logit-bias", "5=1", "--logit-bias", "5=2"],
       /--logit-bias .* is invalid\. Token 5 has a bias already/,
     ],
-    [["generate", small, "a", "--keep", "5"], /^error: --keep: is only for texts that shift/],
+    [["generate", small, "a", "--keep", "5"], /^error: --keep: needs --when-full shift/],
     [["generate", small, "a", "--chat"], /chat_template: .*pass one with --chat-template, or leave out --chat/],
     [["generate", small, "a", "--chat-template", story], /^error: --chat-template: needs --chat/],
     [["chat", small], /chat_template: .*pass one with --chat-template, or use ropewalk generate/],
@@ -133,6 +133,25 @@ test("a chat template from a file", () =>
     assert.deepEqual([status, stdout.trim()], [0, "garden."]);
     const missing = await ropewalk(["chat", small, "--chat-template", join(folder, "none")]);
     assert.match(missing.stderr, /^error: .*none: no such file/);
+  }));
+
+test("--session names a file that can be written, before anything is generated", () =>
+  withFolder(async (folder) => {
+    const nowhere = join(folder, "nowhere");
+    for (const [file, message] of [
+      ["", /^error: --session: is empty; name a file/],
+      [folder, /^error: --session: .* is a folder; name a file/],
+      [join(nowhere, "a.session"), /^error: --session: the folder .*nowhere doesn't exist; make it/],
+    ]) {
+      for (const words of [
+        ["generate", small, "The"],
+        ["chat", small],
+      ]) {
+        const { status, stdout, stderr } = await ropewalk([...words, "--session", file], { input: "hi\n" });
+        assert.match(stderr, message);
+        assert.deepEqual([status, stdout], [2, ""]);
+      }
+    }
   }));
 
 test("the length of a context is --context in every command that has one", async () => {

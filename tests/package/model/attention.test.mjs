@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { load } from "ropewalk/worker";
 import { readExpected, tinyModel } from "../helpers/models.mjs";
-import { rw } from "../helpers/runtime.mjs";
+import { build, rw } from "../helpers/runtime.mjs";
 
 // f32 against f64: scores up to 20 are off by some roundings of 2^-24 · 20. Measured: 2e-6.
 const LIMIT = 1e-5;
@@ -78,7 +78,7 @@ test("rotated keys, rotated back, are raw keys", async () => {
 });
 
 test("the Worker returns the same", async () => {
-  const there = await load();
+  const there = await load({ build });
   const [model, remote] = await Promise.all([rw.model(tinyModel("gemma3")), there.model(tinyModel("gemma3"))]);
   const [session, other] = [model.session(), await remote.session()];
   await Promise.all([session.append("the cat"), other.append("the cat")]);

@@ -4,7 +4,7 @@ import test from "node:test";
 import { load } from "ropewalk/worker";
 import { sameBits } from "../helpers/arrays.mjs";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
-import { raises, rejects, rw } from "../helpers/runtime.mjs";
+import { build, raises, rejects, rw } from "../helpers/runtime.mjs";
 
 async function withSession(name, use) {
   const model = await rw.model(tinyModel(name), { kv: { dtype: "f32" }, contextLength: 1024 });
@@ -78,7 +78,7 @@ test("a steering vector is what a hook adds, also in forks, while generating, an
     }
     assert.deepEqual(texts[0], texts[1]);
 
-    const there = await load();
+    const there = await load({ build });
     const far = await (await there.model(tinyModel("llama"), { kv: { dtype: "f32" } })).session();
     await far.steer([{ layer: 1, vector, scale: 2 }]);
     await far.append(prompt);

@@ -5,7 +5,7 @@ import test from "node:test";
 import { load } from "ropewalk/worker";
 import { sameBits } from "../helpers/arrays.mjs";
 import { largestDifference, readExpected, tinyModel } from "../helpers/models.mjs";
-import { rejects, rw } from "../helpers/runtime.mjs";
+import { build, rejects, rw } from "../helpers/runtime.mjs";
 
 // f32 against f64, as in parity.test.mjs: logits and hidden states up to 20 are off by some roundings of 2^-24 · 20 in each layer.
 const LIMIT = 1e-4;
@@ -143,7 +143,7 @@ for (const dtype of ["f16", "q8_0", "q4_0"])
     }));
 
 test("the Worker returns the same trace", async () => {
-  const there = await load();
+  const there = await load({ build });
   const far = await (await there.model(tinyModel("llama"), { kv: { dtype: "f32" } })).session();
   await withSession("llama", {}, async (session, prompt) => {
     const options = { what: [...ALL, "values"], layers: [1] };

@@ -53,6 +53,11 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
     /pass token ids, or pass a tokenizer with the option `tokenizer`|(?<=no tokenizer; )pass token ids$/,
     "use a folder with tokenizer.json, or a GGUF file that has a tokenizer",
   ],
+  [
+    /can't be true with format(?=:)/,
+    (_, { has, flag }) => `can't be used with ${SEVERAL["format"]!.filter(has).map(flag).join()}`,
+  ],
+  [/is only for texts that shift when the context is full; leave it out/, "needs --when-full shift"],
   [/with the option quantize\b/, "with --quantize"],
   [/pass text, or token ids, with at least one token/, "pass some text"],
   [/name it in the overrides/, "name it with --set"],

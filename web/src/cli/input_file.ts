@@ -13,7 +13,7 @@ export function readFailure(cause: unknown): string {
 /** Reads a text file. @throws {@link RopewalkError} INVALID_FILE */
 export function readTextFile(path: string): Promise<string> {
   return readFile(path, "utf8").catch((cause: unknown) => {
-    fail("INVALID_FILE", path, readFailure(cause), { cause });
+    fail("INVALID_FILE", path === "" ? '""' : path, readFailure(cause), { cause });
   });
 }
 

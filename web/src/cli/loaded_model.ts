@@ -65,7 +65,7 @@ export async function withModel<T>(
   const load = (update: ProgressBar["update"]): Promise<Model> =>
     rw.model(source, {
       ...options,
-      onWarning: (message) => warnings.push(message),
+      onWarning: (message) => warnings.push(inFlags(message)),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
@@ -81,6 +81,11 @@ export async function withModel<T>(
   } finally {
     model.dispose();
   }
+}
+
+/** A warning in options of the command line. */
+function inFlags(message: string): string {
+  return message.replace(/rope_type (\w+) and factor (\d+)/, "--rope-type $1 --factor $2");
 }
 
 /** Which file of a repository was opened, and why. */

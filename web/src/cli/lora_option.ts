@@ -1,11 +1,12 @@
 // The option --lora, of commands that read or generate text.
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
-import type { AdapterOptions, Model } from "../index.node.js";
+import { fail } from "../base/errors.js";
+import { type Adapter, type AdapterOptions, type Model, RopewalkError } from "../index.node.js";
 import { choiceLine } from "./loaded_model.js";
 import { hubOptions } from "./hub_options.js";
 import { repeatable } from "./options.js";
-import { type Terminal, withProgress } from "./terminal.js";
+import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 
 /** An adapter as it was named. */
 interface NamedAdapter {
@@ -26,12 +27,17 @@ export function loraOption(): Option {
   ).argParser(repeatable(parseAdapter));
 }
 
-/** A number after the last colon is the scale. */
+/** A number after the last colon is the scale, unless it belongs to the path. */
 function parseAdapter(text: string): NamedAdapter {
+  if (text === "") throw new InvalidArgumentError("Must be a path, a URL or a name.");
+  if (existsSync(text)) return { source: text, scale: 1 };
   const [, source, scale] = /^(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i.exec(text) ?? [];
   const path = text.slice(0, Math.max(0, text.lastIndexOf(":")));
   // names on the Hub may end in :Q4_K_M, those of files in anything
-  if (source === undefined && path.length > 1 && (/[\\/]$/.test(path) || existsSync(path)) && !existsSync(text))
+  if (
+    (source === undefined && path.length > 1 && (/[\\/]$/.test(path) || existsSync(path))) ||
+    Math.abs(Number(scale)) === Infinity
+  )
     throw new InvalidArgumentError("The scale after : must be a number.");
   return source === undefined ? { source: text, scale: 1 } : { source, scale: Number(scale) };
 }
@@ -46,11 +52,19 @@ export async function loadAdapters(
   const adapters = [];
   for (const { source, scale } of lora) {
     const options = { signal, ...(await hubOptions()), onWarning: (text: string) => terminal.note(`warning: ${text}`) };
+    const load = (update: ProgressBar["update"]): Promise<Adapter> =>
+      model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) });
     const adapter = await withProgress(terminal, `Loading ${source}`, (update) =>
-      model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) }),
+      load(update).catch((cause: unknown) => failInFolder(source, cause)),
     );
     if (adapter.info.hub !== undefined) terminal.note(choiceLine(adapter.info.hub));
     adapters.push({ adapter, scale });
   }
   return lora.length === 0 ? {} : { adapters };
+}
+
+/** Names the adapter's folder in an error about its files. */
+function failInFolder(source: string, cause: unknown): never {
+  if (!(cause instanceof RopewalkError) || cause.field !== "folder: files") throw cause;
+  fail(cause.code, source, cause.message.slice(cause.field.length + 2), { cause });
 }

@@ -20,6 +20,7 @@ export async function writeFileAtomically(
   const failed = (code: RopewalkErrorCode, cause: unknown): never => {
     fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
   };
+  if (path === "") fail("INVALID_ARGUMENT", field, "is empty; name a file");
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
   // a device or pipe is written directly: renaming a file onto it would replace it

@@ -62,11 +62,14 @@ export async function openAdapter(
 
 async function openTensors(files: FileSet, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (files.requested !== undefined) return requireFile(files.requested, await files.open(files.requested, signal));
-  const ggufs = files.names?.filter((name) => name.endsWith(".gguf")) ?? [];
+  const ggufs = files.names?.filter((name) => /\.gguf$/i.test(name)) ?? [];
   const hasPeft = files.names?.includes(PEFT_FILE) ?? true;
   if (!hasPeft && ggufs.length !== 1) {
-    const found = ggufs.length === 0 ? "has no adapter" : `has several (${ggufs.join(", ")})`;
-    fail("INVALID_FILE", "folder: files", `the folder ${found}; pass the path of a ${PEFT_FILE} or a .gguf file`);
+    const found =
+      ggufs.length === 0
+        ? `has no adapter: no ${PEFT_FILE} or .gguf file`
+        : `has several adapters (${ggufs.join(", ")}); pass the path of one of them`;
+    fail("INVALID_FILE", "folder: files", `the folder ${found}`);
   }
   const name = hasPeft ? PEFT_FILE : ggufs[0]!;
   return requireFile(name, await files.open(name, signal));

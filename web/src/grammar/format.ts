@@ -65,7 +65,7 @@ function readFormat(format: unknown): Grammar {
     fail(
       "INVALID_ARGUMENT",
       "format",
-      `must be "json" or an object with one of ${KINDS.join(", ")} (got ${show(format)})`,
+      `must be "json" or an object with one of ${KINDS.join(", ")} (got ${isDict(format) && Object.keys(format).length > 0 ? `one with ${Object.keys(format).join(", ")}` : show(format)})`,
     );
   const value = format[kind];
   if (kind === "schema") return schemaGrammar(value, "format.schema");

@@ -7,6 +7,7 @@ import { fail } from "../../base/errors.js";
 import type { Model } from "../../index.node.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { formatFrom } from "../generate/format_flags.js";
+import { checkSessionFile } from "../session_option.js";
 import { samplingFrom } from "../generate/sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
@@ -50,6 +51,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const format = await formatFrom(flags);
+  await checkSessionFile(flags.session);
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     requireTemplate(model, "use ropewalk generate");
     if (flags.chatTemplate !== undefined) await model.renderChat([{ role: "user", content: "" }]); // its errors now, not at the first message
@@ -64,7 +66,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         { ...samplingFrom(flags), ...format, ...drafting, maxTokens, whenFull },
         signal,
       ).run();
-      if (flags.session !== undefined) terminal.note(await saveTo(conversation, model, flags.session));
+      if (flags.session !== undefined) terminal.note(await saveTo(conversation, model, flags.session, "--session"));
     } finally {
       conversation.session.dispose();
     }

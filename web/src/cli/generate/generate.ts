@@ -11,6 +11,7 @@ import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
 import { logprobsOf, logprobsTable, type TokenLogprobs } from "./logprobs.js";
 import { samplingFrom } from "./sampling.js";
+import { checkSessionFile } from "../session_option.js";
 import { keepSession, openSession } from "./session_file.js";
 import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
 
@@ -97,6 +98,7 @@ async function run(
   ] as const)
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
+  await checkSessionFile(flags.session);
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     const tokens = await tokensOf(model, text, flags);

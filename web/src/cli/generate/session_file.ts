@@ -1,13 +1,13 @@
 // The file of --session: what a command has read, for the next one whose text begins the same.
 import { stat } from "node:fs/promises";
-import { fail } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
 import { LONGEST_CONTEXT } from "../../model/session/options.js";
-import { type Model, RopewalkError, type Session, type SessionOptions } from "../../index.node.js";
+import type { Model, Session, SessionOptions } from "../../index.node.js";
+import { withField } from "../session_option.js";
 
 /**
  * The session in a file up to where the prompt differs, under the RoPE of the model; an empty one without a file, or if there is none yet.
- * @throws {@link RopewalkError} as `openSession()`, with the file as the field: so a file that isn't a session stays as it is.
+ * @throws RopewalkError as `openSession()`, with the file as the field: so a file that isn't a session stays as it is.
  */
 export async function openSession(
   model: Model,
@@ -32,13 +32,4 @@ export async function openSession(
 /** Writes the file. */
 export async function keepSession(session: Session, file: string | undefined): Promise<void> {
   if (file !== undefined) await withField("--session", () => session.keep(file));
-}
-
-async function withField<T>(field: string, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (cause) {
-    if (!(cause instanceof RopewalkError)) throw cause;
-    fail(cause.code, field, cause.message.slice(cause.field.length + 2), { cause });
-  }
 }
