@@ -284,7 +284,7 @@ test("errors of embeddings and of a model without a template are in the words of
 test("a context longer than the RoPE supports is a warning", async () => {
   assert.match(
     shared.printed(),
-    /warning: a context of 1024 tokens is longer than the 256 this RoPE supports; extend it with rope_type yarn and factor 4/,
+    /warning: a context of 1024 tokens is longer than the 256 this RoPE supports; extend it with --rope-type yarn --factor 4/,
   );
   await serving(["--context", "512", "--rope-type", "yarn", "--factor", "4"], async ({ printed }) =>
     assert.ok(!printed().includes("longer than"), printed()),
