@@ -55,7 +55,8 @@ TEST(Logits, FindsTheFirstOfTheLargest) {
   }
 }
 
-// Weights are compared with e^x of the scaled logits, which are exact to the last bit. exp_f32() is within 1.5 ulp, a relative error below 2^-22.
+// Weights are compared with e^x of the scaled logits, which are exact to the last bit. exp_f32() is within 1.5 ulp, a relative error below
+// 2^-22.
 TEST(Logits, SumsTheirWeights) {
   for (const int size : {1, 2, 3, 4, 5, 6, 7, 1000, kLogitChunk}) {
     std::vector<float> logits = random_floats(size, size + 1);
