@@ -1,13 +1,12 @@
 #include "sampling/candidates.h"
 
-#include <wasm_simd128.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/float_math.h"
 #include "base/reproducible_math.h"
+#include "sampling/fours.h"
 
 namespace ropewalk {
 namespace {
@@ -25,29 +24,18 @@ bool is_larger(const Candidate& a, const Candidate& b) { return a.logit > b.logi
 void Candidates::fill(std::span<const float> logits, const float* weights, float least_logit, double least_weight) {
   const v128_t least = wasm_f32x4_splat(std::max(least_logit, -std::numeric_limits<float>::max()));
   const v128_t least_kept = wasm_f32x4_splat(least_f32(least_weight));
-  v128_t totals = wasm_f64x2_splat(0);
+  WeightSum sum;
   count_ = 0;
-  const auto add_four = [&](const float* four, const float* their_weights, int first) {
-    const v128_t counts = wasm_f32x4_ge(wasm_v128_load(four), least);
-    const v128_t weight = wasm_v128_and(wasm_v128_load(their_weights), counts);
-    totals = wasm_f64x2_add(totals, wasm_f64x2_promote_low_f32x4(weight));
-    totals = wasm_f64x2_add(totals, wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(weight, weight, 2, 3, 2, 3)));
-    const v128_t is_kept = wasm_v128_and(counts, wasm_f32x4_ge(weight, least_kept));
-    if (!wasm_v128_any_true(is_kept)) return;
-    const unsigned bits = wasm_i32x4_bitmask(is_kept);
-    for (int i = 0; i < 4; ++i) {
-      if ((bits >> i & 1) != 0) candidates_[count_++] = {four[i], first + i};
+  each_four(logits.data(), static_cast<int>(logits.size()), [&](int first, v128_t four, int count) {
+    const v128_t counts = wasm_f32x4_ge(four, least), weight = wasm_v128_and(load_first(weights + first, count), counts);
+    sum.add(weight);
+    const unsigned kept = wasm_i32x4_bitmask(wasm_v128_and(counts, wasm_f32x4_ge(weight, least_kept)));
+    if (kept == 0) return;
+    for (int i = 0; i < count; ++i) {
+      if ((kept >> i & 1) != 0) candidates_[count_++] = {logits[first + i], first + i};
     }
-  };
-  const int size = static_cast<int>(logits.size()), rest = size % 4, end = size - rest;
-  for (int first = 0; first < end; first += 4) add_four(&logits[first], weights + first, first);
-  if (rest > 0) {
-    float last[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, last_weights[4] = {};
-    std::copy_n(&logits[end], rest, last);
-    std::copy_n(weights + end, rest, last_weights);
-    add_four(last, last_weights, end);
-  }
-  total_ = wasm_f64x2_extract_lane(totals, 0) + wasm_f64x2_extract_lane(totals, 1);
+  });
+  total_ = sum.total();
 }
 
 void Candidates::keep_top_k(int k) {

@@ -3,9 +3,9 @@
 #include <wasm_simd128.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/float_math_wasmsimd.h"
+#include "sampling/fours.h"
 
 namespace ropewalk {
 namespace {
@@ -18,47 +18,25 @@ v128_t four_scaled(v128_t four, v128_t largest, v128_t temperature) {
   return wasm_i64x2_shuffle(two(four), two(wasm_i32x4_shuffle(four, four, 2, 3, 2, 3)), 0, 2);
 }
 
-// The sum of weigh(i, four, count) for each four logits, the last of which may be `count` logits and -infinity.
-template <class Weigh>
-double sum_of_fours(const float* logits, int count, const Weigh& weigh) {
-  v128_t low = wasm_f64x2_splat(0), high = wasm_f64x2_splat(0);
-  const auto add = [&](v128_t weight) {
-    low = wasm_f64x2_add(low, wasm_f64x2_promote_low_f32x4(weight));
-    high = wasm_f64x2_add(high, wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(weight, weight, 2, 3, 2, 3)));
-  };
-  int i = 0;
-  for (; i + 4 <= count; i += 4) add(weigh(i, wasm_v128_load(logits + i), 4));
-  if (i < count) {
-    float last[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};  // weighs nothing
-    std::copy(logits + i, logits + count, last);
-    add(weigh(i, wasm_v128_load(last), count - i));
-  }
-  const v128_t sum = wasm_f64x2_add(low, high);
-  return wasm_f64x2_extract_lane(sum, 0) + wasm_f64x2_extract_lane(sum, 1);
-}
-
-void store_first(v128_t four, int count, float* to) {
-  if (count == 4) return wasm_v128_store(to, four);
-  float lanes[4];
-  wasm_v128_store(lanes, four);
-  std::copy_n(lanes, count, to);
-}
-
 }  // namespace
 
 double sum_of_weights(const float* logits, int count, float largest) {
   const v128_t largest4 = wasm_f32x4_splat(largest);
-  return sum_of_fours(logits, count, [&](int, v128_t four, int) { return exp_f32x4(wasm_f32x4_sub(four, largest4)); });
+  WeightSum sum;
+  each_four(logits, count, [&](int, v128_t four, int) { sum.add(exp_f32x4(wasm_f32x4_sub(four, largest4))); });
+  return sum.total();
 }
 
 double weigh_logits(float* logits, int count, float largest, double temperature, float* weights) {
   const v128_t largest2 = wasm_f64x2_splat(largest), temperature2 = wasm_f64x2_splat(temperature);
-  return sum_of_fours(logits, count, [&](int i, v128_t four, int stored) {
+  WeightSum sum;
+  each_four(logits, count, [&](int i, v128_t four, int stored) {
     const v128_t scaled = four_scaled(four, largest2, temperature2), weight = exp_f32x4(scaled);
     store_first(scaled, stored, logits + i);
     store_first(weight, stored, weights + i);
-    return weight;
+    sum.add(weight);
   });
+  return sum.total();
 }
 
 Status Softmax::weigh(float* logits, int size, double temperature) {

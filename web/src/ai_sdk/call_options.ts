@@ -13,7 +13,7 @@ import { show } from "../base/show.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { ChatRequest } from "../serving/chat_request.js";
-import { fieldNames, type FieldNames } from "../serving/field_names.js";
+import { fieldNames, type FieldNames } from "../base/field_names.js";
 import type { ForcedCall, Tool } from "../serving/tool.js";
 import { chatMessages } from "./messages.js";
 import { OWN, ownNames } from "./own_names.js";

@@ -4,7 +4,7 @@ import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
-import { fieldNames, withFieldNames } from "../serving/field_names.js";
+import { fieldNames, withFieldNames } from "../base/field_names.js";
 import { OWN, ownNames } from "./own_names.js";
 import type { ProvidedModel } from "./provided_model.js";
 

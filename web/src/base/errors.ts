@@ -43,6 +43,11 @@ export class RopewalkError extends Error {
   }
 }
 
+/** The message of an error without its field. @internal */
+export function problemOf({ field, message }: Pick<RopewalkError, "field" | "message">): string {
+  return field !== "" && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+}
+
 /**
  * Throws a {@link RopewalkError}. All of this package's errors are thrown here.
  * `field` is the path of the config field or argument at fault, or "". The message says what was expected, what the

@@ -1,6 +1,6 @@
 // Says errors of the package in the words of the command line: options and arguments for fields, commands for calls.
 import type { Command, Option } from "commander";
-import type { RopewalkError } from "../base/errors.js";
+import { problemOf, type RopewalkError } from "../base/errors.js";
 
 /** Options of the package that have other names here. The first that the command has is named. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -96,12 +96,15 @@ interface GivenOptions {
 
 /** The field and the message of an error, in the words of the command that failed. */
 export function inCommandWords(error: RopewalkError, command: Command): { field: string; message: string } {
-  const { field, message } = error;
-  const problem = field !== "" && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
   const options = givenOptions(command);
-  const said = inOptions(problem, options);
-  const shown = fieldInOptions(field, options);
+  const said = inOptions(problemOf(error), options);
+  const shown = fieldInOptions(error.field, options);
   return { field: shown, message: shown === "" ? said : `${shown}: ${said}` };
+}
+
+/** A warning of a model that is loaded, with the options of the command line. */
+export function warningInCommandWords(message: string): string {
+  return message.replace(/rope_type (\w+) and factor (\d+)/, "--rope-type $1 --factor $2");
 }
 
 /** A message with the advice of the command line. */

@@ -5,6 +5,7 @@ import type { HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js"
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
+import { warningInCommandWords } from "./command_words.js";
 import type { KvFlags } from "./kv_option.js";
 import { fallbackWarnings, type QuantizeFlags, unusedWarnings } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
@@ -65,7 +66,7 @@ export async function withModel<T>(
   const load = (update: ProgressBar["update"]): Promise<Model> =>
     rw.model(source, {
       ...options,
-      onWarning: (message) => warnings.push(inFlags(message)),
+      onWarning: (message) => warnings.push(warningInCommandWords(message)),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
@@ -81,11 +82,6 @@ export async function withModel<T>(
   } finally {
     model.dispose();
   }
-}
-
-/** A warning in options of the command line. */
-function inFlags(message: string): string {
-  return message.replace(/rope_type (\w+) and factor (\d+)/, "--rope-type $1 --factor $2");
 }
 
 /** Which file of a repository was opened, and why. */

@@ -1,12 +1,12 @@
 // The option --lora, of commands that read or generate text.
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
-import { fail } from "../base/errors.js";
-import { type Adapter, type AdapterOptions, type Model, RopewalkError } from "../index.node.js";
+import type { AdapterOptions, Model } from "../index.node.js";
+import { withFieldNames } from "../base/field_names.js";
 import { choiceLine } from "./loaded_model.js";
 import { hubOptions } from "./hub_options.js";
 import { repeatable } from "./options.js";
-import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
+import { type Terminal, withProgress } from "./terminal.js";
 
 /** An adapter as it was named. */
 interface NamedAdapter {
@@ -33,13 +33,11 @@ function parseAdapter(text: string): NamedAdapter {
   if (existsSync(text)) return { source: text, scale: 1 };
   const [, source, scale] = /^(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i.exec(text) ?? [];
   const path = text.slice(0, Math.max(0, text.lastIndexOf(":")));
+  const isScale = source !== undefined && Number.isFinite(Number(scale));
   // names on the Hub may end in :Q4_K_M, those of files in anything
-  if (
-    (source === undefined && path.length > 1 && (/[\\/]$/.test(path) || existsSync(path))) ||
-    Math.abs(Number(scale)) === Infinity
-  )
+  if (!isScale && (source !== undefined || (path.length > 1 && (/[\\/]$/.test(path) || existsSync(path)))))
     throw new InvalidArgumentError("The scale after : must be a number.");
-  return source === undefined ? { source: text, scale: 1 } : { source, scale: Number(scale) };
+  return isScale ? { source, scale: Number(scale) } : { source: text, scale: 1 };
 }
 
 /** Loads the adapters, in the order in which they were named. */
@@ -52,19 +50,14 @@ export async function loadAdapters(
   const adapters = [];
   for (const { source, scale } of lora) {
     const options = { signal, ...(await hubOptions()), onWarning: (text: string) => terminal.note(`warning: ${text}`) };
-    const load = (update: ProgressBar["update"]): Promise<Adapter> =>
-      model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) });
     const adapter = await withProgress(terminal, `Loading ${source}`, (update) =>
-      load(update).catch((cause: unknown) => failInFolder(source, cause)),
+      withFieldNames(
+        (field) => (field === "folder: files" ? source : field), // else it is the model's
+        () => model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) }),
+      ),
     );
     if (adapter.info.hub !== undefined) terminal.note(choiceLine(adapter.info.hub));
     adapters.push({ adapter, scale });
   }
   return lora.length === 0 ? {} : { adapters };
-}
-
-/** Names the adapter's folder in an error about its files. */
-function failInFolder(source: string, cause: unknown): never {
-  if (!(cause instanceof RopewalkError) || cause.field !== "folder: files") throw cause;
-  fail(cause.code, source, cause.message.slice(cause.field.length + 2), { cause });
 }

@@ -1,5 +1,6 @@
 // Writes output files so that a failure never leaves a partial or damaged file.
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { type FileHandle, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { type RopewalkErrorCode, fail } from "../base/errors.js";
@@ -20,9 +21,7 @@ export async function writeFileAtomically(
   const failed = (code: RopewalkErrorCode, cause: unknown): never => {
     fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
   };
-  if (path === "") fail("INVALID_ARGUMENT", field, "is empty; name a file");
-  const existing = await stat(path).catch(() => undefined);
-  if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
+  const existing = await existingFile(path, field);
   // a device or pipe is written directly: renaming a file onto it would replace it
   const isReplaced = existing === undefined || existing.isFile();
   const target = isReplaced
@@ -47,6 +46,26 @@ export async function writeFileAtomically(
     throw error;
   }
 }
+
+/**
+ * Checks that a file can be written, before much work is done for it.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT
+ */
+export async function checkOutputFile(path: string, field: string): Promise<void> {
+  const folder = dirname(path);
+  if ((await existingFile(path, field)) === undefined && !(await statOf(folder))?.isDirectory())
+    fail("INVALID_ARGUMENT", field, `the folder ${folder} doesn't exist; make it, or name another file`);
+}
+
+/** What is at a path; undefined if there is nothing. @throws INVALID_ARGUMENT: a path of no file */
+async function existingFile(path: string, field: string): Promise<Stats | undefined> {
+  if (path === "") fail("INVALID_ARGUMENT", field, "is empty; name a file");
+  const existing = await statOf(path);
+  if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
+  return existing;
+}
+
+const statOf = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
 /** Resolves symbolic links like realpath(), but the file doesn't have to exist. */
 async function resolveLinks(path: string): Promise<string> {

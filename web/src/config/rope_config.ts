@@ -1,6 +1,6 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
 import { type Dict, isDict } from "../base/dict.js";
-import { fail, RopewalkError } from "../base/errors.js";
+import { fail, problemOf, RopewalkError } from "../base/errors.js";
 import { checkOptions, nearest, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
@@ -69,13 +69,12 @@ export function inOption<Result>(option: string, overrides: unknown, use: () => 
     return use();
   } catch (error) {
     if (!(error instanceof RopewalkError)) throw error;
-    const { code, field, message, cause } = error;
+    const { code, field, cause } = error;
     const own = /^overrides(?:\.|$)/.test(field)
       ? field.replace(/^overrides\.?/, "")
       : [field, field.replace(/^rope_scaling/, "rope_parameters")].find((path) => hasPath(overrides, path.split(".")));
     if (own === undefined) throw error;
-    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
-    return fail(code, own === "" ? option : `${option}.${own}`, text, cause === undefined ? {} : { cause });
+    return fail(code, own === "" ? option : `${option}.${own}`, problemOf(error), cause === undefined ? {} : { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 // Reads the RoPEs of a file, and turns what is wrong with its keys into findings.
 import { type Dict, isDict } from "../base/dict.js";
-import { RopewalkError } from "../base/errors.js";
+import { problemOf, RopewalkError } from "../base/errors.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ConfigRopes, configRopes } from "../model/config_ropes.js";
 import type { Finding } from "./diagnosis.js";
@@ -41,7 +41,7 @@ export function readKnownConfig(source: Dict): KnownConfig {
         code: "key-not-read",
         severity: "warning",
         field,
-        text: `${reasonOf(error)}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
+        text: `${problemOf(error)}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
         source: "https://github.com/huggingface/transformers/issues/38224",
       });
     }
@@ -52,20 +52,15 @@ export function readKnownConfig(source: Dict): KnownConfig {
 /** What stops the reading of a file, as a finding. */
 export function faultOf(error: RopewalkError): Finding {
   const { code, field } = error;
-  const reason = reasonOf(error);
+  const reason = problemOf(error);
   const text = code === "UNKNOWN_FAMILY" ? `${reason.split("; pass ")[0]}. ${OTHER_FAMILY}` : `${reason}.`;
   return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text, source: "docs/errors.md" };
 }
 
 /** A model without RoPE, which isn't wrong. */
 function withoutRope(error: RopewalkError): Finding {
-  const text = `${reasonOf(error)}. No key of RoPE changes anything.`;
+  const text = `${problemOf(error)}. No key of RoPE changes anything.`;
   return { code: "no-rope", severity: "note", field: error.field, text, source: "docs/families.md" };
-}
-
-/** The message without the path of the field, which a finding has of its own. */
-function reasonOf({ field, message }: RopewalkError): string {
-  return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
 }
 
 /** Unlike `ropeConfig()`, the Doctor takes no overrides. */

@@ -59,14 +59,12 @@ export function withinStack<Result>(read: () => Result): Result {
 
 function readFormat(format: unknown): Grammar {
   if (format === "json") return schemaGrammar({ type: "object" }, "format");
-  const given = isDict(format) ? KINDS.filter((kind) => format[kind] !== undefined) : [];
-  const [kind] = given;
-  if (!isDict(format) || kind === undefined || given.length > 1 || Object.keys(format).length > 1)
-    fail(
-      "INVALID_ARGUMENT",
-      "format",
-      `must be "json" or an object with one of ${KINDS.join(", ")} (got ${isDict(format) && Object.keys(format).length > 0 ? `one with ${Object.keys(format).join(", ")}` : show(format)})`,
-    );
+  const keys = isDict(format) ? Object.keys(format) : [];
+  const kind = KINDS.find((known) => known === keys[0]);
+  if (!isDict(format) || kind === undefined || keys.length > 1 || format[kind] === undefined) {
+    const got = keys.length > 0 ? `an object with ${keys.join(", ")}` : show(format);
+    fail("INVALID_ARGUMENT", "format", `must be "json" or an object with one of ${KINDS.join(", ")} (got ${got})`);
+  }
   const value = format[kind];
   if (kind === "schema") return schemaGrammar(value, "format.schema");
   if (kind === "choices") return choicesGrammar(value);

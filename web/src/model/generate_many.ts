@@ -1,6 +1,6 @@
 // Continues several prompts at once: in each step all texts get a token, and each weight is read once for all of them.
 import { wholeNumber } from "../base/checks.js";
-import { fail, RopewalkError } from "../base/errors.js";
+import { fail, problemOf, RopewalkError } from "../base/errors.js";
 import { commonLength, listOf } from "../base/lists.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { Piece } from "./session/generate.js";
@@ -159,9 +159,8 @@ async function inPrompt<T>(index: number, act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (!(error instanceof RopewalkError)) throw error;
-    const { code, field, message, cause } = error;
-    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+    const { code, field, cause } = error;
     const path = `prompts[${index}]${field.replace(/^(?:prompt|tokens)/, "").replace(/^(?=\w)/, ": ")}`;
-    return fail(code, path, text, cause === undefined ? {} : { cause });
+    return fail(code, path, problemOf(error), cause === undefined ? {} : { cause });
   }
 }

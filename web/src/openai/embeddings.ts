@@ -5,7 +5,7 @@ import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { EmbedOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
-import { withFieldNames } from "../serving/field_names.js";
+import { withFieldNames } from "../base/field_names.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { withoutNulls } from "./generation_request.js";
 

@@ -6,7 +6,7 @@ import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { GenerateOptions } from "../model/session/options.js";
-import { type FieldNames, fieldNames } from "../serving/field_names.js";
+import { type FieldNames, fieldNames } from "../base/field_names.js";
 
 /** Fields of a request for generated text. Null is the same as no field. */
 export interface GenerationFields {

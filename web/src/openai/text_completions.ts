@@ -6,7 +6,7 @@ import { show } from "../base/show.js";
 import { answerReader } from "../serving/calls/answer_reader.js";
 import { answerFormat } from "../serving/calls/call_format.js";
 import { answerEvents, type AnswerEvent, type Generation, NO_TOKENS, type TokenCounts } from "../serving/events.js";
-import { withFieldNames } from "../serving/field_names.js";
+import { withFieldNames } from "../base/field_names.js";
 import { checkLength } from "../serving/prompt.js";
 import type { PromptSessions, ServedCall } from "../serving/prompt_sessions.js";
 import type { ServedModel, ServedTokenizer } from "../serving/served_model.js";

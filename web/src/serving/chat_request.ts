@@ -2,7 +2,7 @@
 import type { OutputFormat } from "../grammar/format.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { ChatMessage } from "../text/chat_template.js";
-import type { FieldNames } from "./field_names.js";
+import type { FieldNames } from "../base/field_names.js";
 import type { ForcedCall, Tool } from "./tool.js";
 
 /** A request for answers in a chat. */

@@ -3,7 +3,7 @@ import type { FinishReason, Piece } from "../model/session/generate.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { TokenProbability } from "../model/session/sampler.js";
 import type { AnswerPart, AnswerReader } from "./calls/answer_part.js";
-import { type FieldNames, renamed } from "./field_names.js";
+import { type FieldNames, renamed } from "../base/field_names.js";
 import { seedOfText } from "../model/several_texts.js";
 import type { PromptSessions, ReadPrompt, ServedCall } from "./prompt_sessions.js";
 import type { ServedSession } from "./served_model.js";

@@ -2,7 +2,7 @@
 import { fail } from "../base/errors.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { AnswerFormat } from "./calls/call_format.js";
-import type { FieldNames } from "./field_names.js";
+import type { FieldNames } from "../base/field_names.js";
 import { argumentsSchema, type ForcedCall, type Tool } from "./tool.js";
 
 /**

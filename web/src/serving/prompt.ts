@@ -5,7 +5,7 @@ import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_format.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
-import { withFieldNames } from "./field_names.js";
+import { withFieldNames } from "../base/field_names.js";
 import { forcedCall } from "./forced_call.js";
 import type { ServedModel } from "./served_model.js";
 import { checkTools } from "./tool.js";

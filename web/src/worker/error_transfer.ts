@@ -1,6 +1,6 @@
 // Sends a RopewalkError between threads with its code and field.
 import { transferHandlers } from "comlink";
-import { RopewalkError, type RopewalkErrorCode, fail } from "../base/errors.js";
+import { fail, problemOf, RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
 interface SerializedError {
   readonly code: RopewalkErrorCode;
@@ -20,9 +20,9 @@ export function registerErrorTransfer(): void {
     serialize: (thrown) => {
       const { value } = thrown as { value: unknown };
       if (!(value instanceof RopewalkError)) return defaultHandler.serialize(thrown);
-      const { code, field, message } = value;
-      const text = field === "" ? message : message.slice(field.length + 2); // the constructor adds "field: " again
-      return [{ ropewalk: { code, field, message: text } satisfies SerializedError }, []];
+      const { code, field } = value;
+      // the constructor adds "field: " again
+      return [{ ropewalk: { code, field, message: problemOf(value) } satisfies SerializedError }, []];
     },
     deserialize: (serialized) => {
       const { ropewalk } = serialized as { ropewalk?: SerializedError };

@@ -5,14 +5,15 @@ import { setImmediate } from "node:timers/promises";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
 import type { Model } from "../../index.node.js";
+import { withFieldNames } from "../../base/field_names.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { formatFrom } from "../generate/format_flags.js";
-import { checkSessionFile } from "../session_option.js";
 import { samplingFrom } from "../generate/sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, modelSummary, requireTemplate } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
+import { checkOutputFile } from "../output_file.js";
 import type { Terminal } from "../terminal.js";
 import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
@@ -51,7 +52,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const format = await formatFrom(flags);
-  await checkSessionFile(flags.session);
+  if (flags.session !== undefined) await checkOutputFile(flags.session, "--session");
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     requireTemplate(model, "use ropewalk generate");
     if (flags.chatTemplate !== undefined) await model.renderChat([{ role: "user", content: "" }]); // its errors now, not at the first message
@@ -66,11 +67,19 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         { ...samplingFrom(flags), ...format, ...drafting, maxTokens, whenFull },
         signal,
       ).run();
-      if (flags.session !== undefined) terminal.note(await saveTo(conversation, model, flags.session, "--session"));
+      if (flags.session !== undefined) terminal.note(await saveSession(conversation, model, flags.session));
     } finally {
       conversation.session.dispose();
     }
   });
+}
+
+/** Saves the chat of --session, as /save. */
+function saveSession(conversation: Conversation, model: Model, path: string): Promise<string> {
+  return withFieldNames(
+    () => "--session",
+    () => saveTo(conversation, model, path),
+  );
 }
 
 /** Loads the chat of --session, if there is one. */

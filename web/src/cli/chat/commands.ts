@@ -4,7 +4,7 @@ import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";
 import { supportedLength } from "../../model/session/supported_length.js";
-import { withField } from "../session_option.js";
+import { renamed } from "../../base/field_names.js";
 import { modelSummary } from "../loaded_model.js";
 import { formatBytes, ropeSummary } from "../format.js";
 import { parseScaling } from "../rope_options.js";
@@ -76,19 +76,13 @@ function retune({ session, startLength }: Conversation, model: Model, argument: 
 }
 
 /** Saves a chat in a file. Returns a message about it. */
-export async function saveTo(
-  { session, messages }: Conversation,
-  model: Model,
-  path: string,
-  field = "/save",
-): Promise<string> {
-  const chat = {
+export async function saveTo({ session, messages }: Conversation, model: Model, path: string): Promise<string> {
+  const bytes = await saveChat(path, {
     model: model.info.name,
     messages: [...messages],
     contextLength: session.contextLength,
     session: session.save(),
-  };
-  const bytes = await saveChat(path, chat, field);
+  });
   return `${path}: ${formatBytes(bytes)}`;
 }
 
@@ -97,6 +91,10 @@ export async function loadFrom(conversation: Conversation, model: Model, path: s
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
     fail("INVALID_ARGUMENT", path, `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`);
-  await withField(path, () => conversation.restore(saved));
+  try {
+    conversation.restore(saved);
+  } catch (error) {
+    throw renamed(error, () => path);
+  }
   return `${path}: ${saved.messages.length} messages, ${conversation.session.length} tokens`;
 }

@@ -20,19 +20,14 @@ const NEWLINE = 10;
 
 /**
  * Writes a chat. An existing saved chat is replaced once the new file is complete.
- * @param field - the option or command with the path, for messages
  * @returns the size of the file in bytes
  * @throws {@link RopewalkError} INVALID_ARGUMENT (the path is a file that isn't a saved chat), and as
  * writeFileAtomically().
  */
-export async function saveChat(
-  path: string,
-  { model, messages, contextLength, session }: SavedChat,
-  field: string,
-): Promise<number> {
-  await refuseOtherFiles(path, field);
+export async function saveChat(path: string, { model, messages, contextLength, session }: SavedChat): Promise<number> {
+  await refuseOtherFiles(path);
   const head = new TextEncoder().encode(`${JSON.stringify({ format: FORMAT, model, messages, contextLength })}\n`);
-  await writeFileAtomically(path, (file) => file.writeFile(Buffer.concat([head, session])), field);
+  await writeFileAtomically(path, (file) => file.writeFile(Buffer.concat([head, session])), "/save");
   return head.length + session.length;
 }
 
@@ -49,18 +44,18 @@ export async function loadChat(path: string): Promise<SavedChat> {
   return { model, messages, contextLength: contextLength as number, session: new Uint8Array(bytes.subarray(end + 1)) };
 }
 
-async function refuseOtherFiles(path: string, field: string): Promise<void> {
+async function refuseOtherFiles(path: string): Promise<void> {
   const existing = await stat(path).catch(() => undefined);
   if (existing === undefined || existing.isDirectory()) return; // writeFileAtomically() rejects folders
-  if (existing.isFile() && (await isChat(path, field))) return;
-  fail("INVALID_ARGUMENT", field, `${path} exists and isn't a chat saved with /save; name another file`);
+  if (existing.isFile() && (await isChat(path))) return;
+  fail("INVALID_ARGUMENT", "/save", `${path} exists and isn't a chat saved with /save; name another file`);
 }
 
 /** Reads only the beginning of the file, which may be a model of many gigabytes. */
-async function isChat(path: string, field: string): Promise<boolean> {
+async function isChat(path: string): Promise<boolean> {
   const begin = Buffer.from(JSON.stringify({ format: FORMAT }).slice(0, -1));
   const file = await open(path).catch((cause: unknown) => {
-    fail("INVALID_ARGUMENT", field, `${path} cannot be read: ${(cause as Error).message}`, {
+    fail("INVALID_ARGUMENT", "/save", `${path} cannot be read: ${(cause as Error).message}`, {
       cause,
     });
   });

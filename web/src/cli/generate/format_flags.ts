@@ -1,8 +1,9 @@
 // The flags of `generate` and `chat` for what the text may look like.
 import type { Command } from "commander";
-import { fail, RopewalkError } from "../../base/errors.js";
+import { fail } from "../../base/errors.js";
 import { formatGrammar } from "../../grammar/format.js";
 import type { GenerateOptions, OutputFormat } from "../../index.node.js";
+import { renamed } from "../../base/field_names.js";
 import { readTextFile } from "../input_file.js";
 import { repeatable } from "../options.js";
 
@@ -51,10 +52,8 @@ function checked(format: OutputFormat, name: string): { format: OutputFormat } {
   try {
     formatGrammar(format);
     return { format };
-  } catch (cause) {
-    if (!(cause instanceof RopewalkError)) throw cause;
-    const field = cause.field.replace(/^format\.\w+/, name);
-    fail(cause.code, field, cause.message.slice(cause.field.length + 2), { cause });
+  } catch (error) {
+    throw renamed(error, (field) => field.replace(/^format\.\w+/, name));
   }
 }
 

@@ -7,11 +7,11 @@ import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, requireTemplate } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
+import { checkOutputFile } from "../output_file.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
 import { logprobsOf, logprobsTable, type TokenLogprobs } from "./logprobs.js";
 import { samplingFrom } from "./sampling.js";
-import { checkSessionFile } from "../session_option.js";
 import { keepSession, openSession } from "./session_file.js";
 import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
 
@@ -98,7 +98,7 @@ async function run(
   ] as const)
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
-  await checkSessionFile(flags.session);
+  if (flags.session !== undefined) await checkOutputFile(flags.session, "--session");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     const tokens = await tokensOf(model, text, flags);

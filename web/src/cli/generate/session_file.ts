@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { commonLength } from "../../base/lists.js";
 import { LONGEST_CONTEXT } from "../../model/session/options.js";
 import type { Model, Session, SessionOptions } from "../../index.node.js";
-import { withField } from "../session_option.js";
+import { withFieldNames } from "../../base/field_names.js";
 
 /**
  * The session in a file up to where the prompt differs, under the RoPE of the model; an empty one without a file, or if there is none yet.
@@ -18,8 +18,9 @@ export async function openSession(
   if (file === undefined || (await stat(file).catch(() => undefined)) === undefined) return model.session(options);
   const { contextLength } = model.info;
   // the file may be longer than this context, of which --when-full extend has made a longer one
-  const saved = await withField(file, () =>
-    model.openSession(file, { ...options, contextLength: LONGEST_CONTEXT, rope: "model" }),
+  const saved = await withFieldNames(
+    () => file,
+    () => model.openSession(file, { ...options, contextLength: LONGEST_CONTEXT, rope: "model" }),
   );
   try {
     saved.rewind(Math.min(commonLength(saved.tokens, prompt), contextLength));
@@ -31,5 +32,9 @@ export async function openSession(
 
 /** Writes the file. */
 export async function keepSession(session: Session, file: string | undefined): Promise<void> {
-  if (file !== undefined) await withField("--session", () => session.keep(file));
+  if (file !== undefined)
+    await withFieldNames(
+      () => "--session",
+      () => session.keep(file),
+    );
 }

@@ -1,7 +1,7 @@
-// Errors name the option as the request does: `top_p` in one shape is `topP` here.
-import { RopewalkError } from "../base/errors.js";
+// Errors name an option as the caller does: `topP` is `top_p` in a request, and a file or flag on the command line.
+import { problemOf, RopewalkError } from "./errors.js";
 
-/** From the path of an option here, such as `format.schema.items`, to its path in the request. */
+/** From the path of an option here, such as `format.schema.items`, to the name that the caller gave it. */
 export type FieldNames = (field: string) => string;
 
 /** Names by the first part of the path. Other paths stay. */
@@ -14,12 +14,12 @@ export function fieldNames(names: Readonly<Record<string, string>>): FieldNames 
   };
 }
 
-/** The message of an error in the words of a request. */
+/** The message of an error in the words of the caller. */
 export type MessageWords = (message: string) => string;
 
 const SAME: MessageWords = (message) => message;
 
-/** Runs what reads options under their names here. Its errors have the names of the request. */
+/** Runs what reads options under their names here. Its errors have the names that the caller gave. */
 export async function withFieldNames<Result>(
   names: FieldNames,
   run: () => Promise<Result>,
@@ -32,11 +32,11 @@ export async function withFieldNames<Result>(
   }
 }
 
-/** An error with the field's name in the request. Errors of other kinds stay. */
+/** An error with the field as the caller names it. Errors of other kinds stay. */
 export function renamed(error: unknown, names: FieldNames, words = SAME): unknown {
   if (!(error instanceof RopewalkError) || error.field === "") return error;
   const field = names(error.field);
-  const problem = error.message.slice(error.field.length + 2);
+  const problem = problemOf(error);
   const message = words(problem);
   if (field === error.field && message === problem) return error;
   return new RopewalkError(error.code, field, message, { cause: error });
