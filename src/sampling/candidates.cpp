@@ -6,7 +6,7 @@
 
 #include "base/float_math.h"
 #include "base/reproducible_math.h"
-#include "sampling/fours.h"
+#include "sampling/logits_simd.h"
 
 namespace ropewalk {
 namespace {

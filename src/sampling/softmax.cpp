@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/float_math_wasmsimd.h"
-#include "sampling/fours.h"
+#include "sampling/logits_simd.h"
 
 namespace ropewalk {
 namespace {
