@@ -31,7 +31,7 @@ void Activations::choose_turns(const MatmulKernels& kernels) {
 // Calls act(token, floats of the token) for all tokens. The threads divide them in fours, whose results share cache lines.
 template <class Act>
 void Activations::each_row(std::int64_t work, Act&& act) const {
-  each_in_parallel((tokens_ + turns_ - 1) / turns_, work * turns_ * columns_, [&](int first) {
+  each_in_parallel(filled_tokens() / turns_, work * turns_ * columns_, [&](int first) {
     for (int t = first * turns_; t < (first + 1) * turns_; ++t) act(t, floats_ + std::min(t, tokens_ - 1) * stride_);
   });
 }
@@ -40,7 +40,7 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
   if (is_prepared_) return Status::ok;
   choose_turns(kernels);
   if (in_tiles()) {
-    if (!turned_.resize(size())) return Status::out_of_memory;
+    if (!turned_.resize(static_cast<std::uint64_t>(filled_tokens()) * columns_)) return Status::out_of_memory;
     each_row(kTurnWork, [&](int token, const float* row) {
       float* to = turned_.data() + static_cast<std::ptrdiff_t>(token / kTileTokens) * kTileTokens * columns_ + token % kTileTokens;
       for (int i = 0; i < columns_; ++i) to[i * kTileTokens] = row[i];
@@ -53,26 +53,40 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
 Status Activations::quantize(const MatmulKernels& kernels) {
   if (is_quantized_) return Status::ok;
   choose_turns(kernels);
-  const bool has_room = bytes_.resize(size()) && words_.resize(size()) && scales_.resize(size() / 32) && sums_.resize(size() / 16);
+  const int alone = in_tiles() ? tokens_ - first_alone() : 0;
+  const std::uint64_t size = static_cast<std::uint64_t>(filled_tokens() + alone) * columns_;
+  const bool has_room = bytes_.resize(size) && words_.resize(size) && scales_.resize(size / 32) && sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   is_quantized_ = true;
-  each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, quantized(token, 0)); });
+  each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, rows(token, 0, 1).quantized); });
+  for (int t = tokens_ - alone; t < tokens_; ++t) kernels.quantize(floats_ + t * stride_, columns_, this->alone(t, 0).quantized);
   return Status::ok;
 }
 
-QuantizedRow Activations::quantized(int token, int column) {
+QuantizedRow Activations::quantized(std::ptrdiff_t element, int turn, int turns) {
   if (!is_quantized_) return {};
   // in units of 32 bits that hold one element; those with two or four are at half or a quarter of it
-  const int turn = token % turns_;
-  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(token - turn) * columns_ + column * turns_;
-  return {bytes_.data() + first + 4 * turn, words_.data() + first + 2 * turn, scales_.data() + first / 32 + turn,
-          sums_.data() + first / 16 + 2 * turn, turns_};
+  return {bytes_.data() + element + 4 * turn, words_.data() + element + 2 * turn, scales_.data() + element / 32 + turn,
+          sums_.data() + element / 16 + 2 * turn, turns};
 }
 
 TokenRows Activations::rows(int token, int column, int count) {
-  const float* floats = floats_ + token * stride_ + column;
-  if (in_tiles()) floats = is_prepared_ ? turned_.data() + static_cast<std::ptrdiff_t>(token) * columns_ + column * kTileTokens : nullptr;
-  return {floats, quantized(token, column), columns_, (count + turns_ - 1) / turns_ * turns_};
+  if (!in_tiles()) return alone(token, column);
+  const int turn = token % turns_;
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(token - turn) * columns_ + column * turns_;
+  return {is_prepared_ ? turned_.data() + first + turn : nullptr, quantized(first, turn, turns_), columns_,
+          (count + turns_ - 1) / turns_ * turns_};
+}
+
+int Activations::first_alone() const {
+  if (!in_tiles()) return 0;
+  const int rest = tokens_ % turns_;
+  return rest <= 2 ? tokens_ - rest : tokens_;
+}
+
+TokenRows Activations::alone(int token, int column) {
+  const std::ptrdiff_t row = in_tiles() ? filled_tokens() + token - first_alone() : token;
+  return {floats_ + token * stride_ + column, quantized(row * columns_ + column, 0, 1), columns_, 1};
 }
 
 }  // namespace ropewalk

@@ -23,13 +23,18 @@ class Activations {
 
   // A token from `column` on, the first of four if these take turns. Null pointers for what isn't prepared.
   TokenRows rows(int token, int column, int count);
+
+  // The first of the last tokens that follow each other: all tokens if none take turns, else the one or two that don't fill a four. They
+  // may take turns as well.
+  int first_alone() const;
+  TokenRows alone(int token, int column);
   int tokens() const { return tokens_; }
   int columns() const { return columns_; }
 
  private:
   void choose_turns(const MatmulKernels& kernels);
-  std::uint64_t size() const { return static_cast<std::uint64_t>(tokens_ + turns_ - 1) / turns_ * turns_ * columns_; }
-  QuantizedRow quantized(int token, int column);
+  int filled_tokens() const { return (tokens_ + turns_ - 1) / turns_ * turns_; }
+  QuantizedRow quantized(std::ptrdiff_t element, int turn, int turns);
   template <class Act>
   void each_row(std::int64_t work, Act&& act) const;
 

@@ -47,11 +47,12 @@ class PanelProduct {
         kernels_(kernels),
         unit_(unit_of(weights)),
         end_(bytes_of(weights, weights.packed_rows)),
-        most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0) {}
+        most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
+        two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
 
   // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
   void add(int row, int rows, int token, int count) {
-    std::fill_n(sums_, x_.rows(token, 0, count).count * sums_per_token_, 0.0f);
+    std::fill_n(sums_, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_, 0.0f);
     const bool is_packed = row < weights_.packed_rows;
     const bool in_fours = is_packed && count <= most_in_fours_;
     const bool in_tiles = x_.in_tiles() && !in_fours;
@@ -67,15 +68,15 @@ class PanelProduct {
         panel = packed_;
       }
       const PanelPart part = is_packed ? PanelPart{panel, columns, unit_, end_} : PanelPart{panel, columns, 1, std::end(packed_)};
-      if (in_fours) {
-        for (int t = 0; t < count; t += kTileTokens)
-          kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
-      } else if (in_tiles) {
+      if (in_tiles) {
         kernels_.unpack[format_](part, chunk_);
         chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums_);
-      } else {
-        for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.rows(token + t, column, 1), sums_ + t * sums_per_token_);
+        continue;
       }
+      const int fours = in_fours ? std::min(x_.first_alone() - token, count) : 0;
+      for (int t = 0; t < fours; t += kTileTokens)
+        kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
+      add_alone(part, token + fours, column, count - fours, is_packed, sums_ + fours * sums_per_token_);
     }
   }
 
@@ -89,6 +90,12 @@ class PanelProduct {
   }
 
  private:
+  // Computes the sums of tokens that follow each other.
+  void add_alone(const PanelPart& part, int token, int column, int count, bool is_packed, float* sums) {
+    if (count == 2 && is_packed && two_ != nullptr) return two_(part, x_.alone(token, column), sums);
+    for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.alone(token + t, column), sums + t * sums_per_token_);
+  }
+
   const WeightMatrix& weights_;
   Activations& x_;
   int format_, sums_per_token_;
@@ -96,6 +103,7 @@ class PanelProduct {
   float unit_;
   const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
+  PanelTimesToken two_;
   alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;

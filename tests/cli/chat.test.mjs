@@ -210,6 +210,7 @@ for (const [name, said, status, message] of [
   ["/save without a file", "/save", 2, /^error: \/save: needs an argument, <file>/],
   ["/reset with an argument", "/reset now", 2, /^error: \/reset: takes no argument/],
   ["a scaling that does not exist", "/retune warp:4", 2, /^error: .*own, none or type:factor/],
+  ["a scaling without a factor", "/retune yarn", 2, /^error: \/retune yarn: Needs a factor, for example yarn:4/],
   [
     "a file that cannot be written",
     "/save /nowhere/at/all",
@@ -251,5 +252,5 @@ test("--session continues a chat and saves it at the end", () =>
     assert.equal(status, 2);
     assert.match(stderr, /--system: differs from that of the chat/);
     const other = await ropewalk(["chat", path, "--session", file, "--kv", "q8_0"], lines("hi"));
-    assert.match(other.stderr, /talk with {2}spaces\.chat: have keys and values .*; start with --kv f16/);
+    assert.match(other.stderr, /talk with {2}spaces\.chat: the session has keys and values .*; start with --kv f16/);
   }));

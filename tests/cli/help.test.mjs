@@ -60,6 +60,8 @@ test("wrong usage ends with exit code 2 and a message", async () => {
     [["inspect", "a.json", "--set", "__proto__.x=16"], /--set.*Must be key=value/],
     [["inspect", "a.json", "--theta", "1"], /--theta <n>.*Must be a number above 1/],
     [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn"], /--scaling.*Needs a factor, for example yarn:4/],
+    [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn:x"], /--scaling.*The factor must be a number from 1 up/],
+    [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn:4:x"], /The trained length must be an integer from 1 up/],
     [["plot"], /./],
   ];
   for (const [words, message] of cases) {

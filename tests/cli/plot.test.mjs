@@ -176,7 +176,11 @@ test("invalid arguments are errors, and no file is left", () =>
       [["ramp", source, "-o", output], 2, /--scaling: none of the scalings has a ramp; add one/],
       [["frequencies", source, "-o", join(folder, "plot.png")], 2, /--output: must end in \.svg/],
       [["frequencies", source, "--scaling", "jarn:4", "-o", output], 2, /--scaling.*Must be own, none or type:factor/],
-      [["frequencies", source, "--scaling", "yarn:0", "-o", output], 2, /--scaling.*Must be a number from 1 up/],
+      [
+        ["frequencies", source, "--scaling", "yarn:0", "-o", output],
+        2,
+        /--scaling.*The factor must be a number from 1 up/,
+      ],
       [["attention", source, "--scheme", "learned", "-o", output], 2, /--scheme.*Must be one of rope, none/],
       [["attention", source, "--tokens", "1", "-o", output], 2, /--tokens.*from 2 to 512/],
       [["spiral", source, "-o", output], 2, /unknown command 'spiral'/],

@@ -3,8 +3,8 @@
 // For one token, load() reads four columns of the token, and add() adds their products with the same columns of four rows (one byte each)
 // to a Sum. Step counts the four columns of a run.
 //
-// For four tokens, weights_of_step() reorders those bytes for add_step(), in kUnitSteps vectors. A loop adds up to kTogether units to
-// Latest.
+// For two or four tokens, weights_of_step() reorders those bytes for add_step(), in kUnitSteps vectors. A loop adds up to kTogether units
+// to Latest.
 //
 // For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart. The first
 // step adds to start(), and total() is the sum over the columns, from the last step's and minus the offset of the quants times the sums of
@@ -32,10 +32,11 @@ struct IntegerSum {
   v128_t& latest() { return total; }
 };
 
-// Latest sums that are the totals: those of four tokens and the rows of both halves of a panel.
-struct FourSums {
-  ROPEWALK_INLINE explicit FourSums(v128_t (&totals)[kTileTokens][2]) : sums(totals) {}
-  v128_t (&sums)[kTileTokens][2];
+// Latest sums that are the totals: those of some tokens and the rows of both halves of a panel.
+template <int Tokens>
+struct TotalSums {
+  ROPEWALK_INLINE explicit TotalSums(v128_t (&totals)[Tokens][2]) : sums(totals) {}
+  v128_t (&sums)[Tokens][2];
 };
 
 // Products of 16-bit words. A vector of bytes is split into columns 0 and 2 and columns 1 and 3, the order of QuantizedRow::words.
@@ -80,7 +81,8 @@ struct WordDot {
   ROPEWALK_INLINE static v128_t weights_of_step(v128_t quants) {
     return Step == 0 ? even(quants) : odd(quants);
   }
-  using Latest = FourSums;
+  template <int Tokens>
+  using Latest = TotalSums<Tokens>;
   template <class Block>
   static constexpr int kTogether = kUnits;
 
@@ -132,7 +134,8 @@ struct RelaxedByteDot {
   ROPEWALK_INLINE static v128_t weights_of_step(v128_t quants) {
     return flipped(quants);
   }
-  using Latest = FourSums;
+  template <int Tokens>
+  using Latest = TotalSums<Tokens>;
   template <class Block>
   static constexpr int kTogether = kUnits;
 
@@ -192,21 +195,22 @@ struct RelaxedPairTile : RelaxedByteDot<false> {
   }
 };
 
-// The same for four tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals.
-struct RelaxedPairFour : RelaxedPairTile {
+// The same for a few tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals.
+struct RelaxedPairFew : RelaxedPairTile {
   template <class Block>
   static constexpr int kTogether = RelaxedPairDot::kTogether<Block>;
 
+  template <int Tokens>
   struct Latest {
-    ROPEWALK_INLINE explicit Latest(v128_t (&totals)[kTileTokens][2]) : totals(totals) {}
+    ROPEWALK_INLINE explicit Latest(v128_t (&totals)[Tokens][2]) : totals(totals) {}
     ROPEWALK_INLINE ~Latest() {
-      unrolled<2 * kTileTokens>([&]<int I>() ROPEWALK_INLINE {
+      unrolled<2 * Tokens>([&]<int I>() ROPEWALK_INLINE {
         v128_t& total = totals[I / 2][I % 2];
         total = wasm_i32x4_add(total, wasm_i32x4_extadd_pairwise_i16x8(sums[I / 2][I % 2]));
       });
     }
-    v128_t (&totals)[kTileTokens][2];
-    v128_t sums[kTileTokens][2] = {};  // pairs
+    v128_t (&totals)[Tokens][2];
+    v128_t sums[Tokens][2] = {};  // pairs
   };
 };
 

@@ -62,7 +62,7 @@ struct PanelPart {
   const std::uint8_t* end;
 };
 
-// Adds the products with part of a panel to the first token's sums, or to those of the first four.
+// Adds the products with part of a panel to the sums of the first token, the first two or the first four.
 using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, float* sums);
 
 // Unpacks at most kChunkColumns columns.
@@ -81,6 +81,7 @@ struct MatmulKernels {
   QuantizeRow quantize;
   PanelTimesToken token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one
+  PanelTimesToken two[kWeightFormats];   // two tokens that follow each other; f16 numbers must be finite. Null: none
   PanelTimesToken four[kWeightFormats];  // four tokens that take turns; f16 numbers must be finite
   MostInFours most_in_fours;             // null if `unpack` is
 };

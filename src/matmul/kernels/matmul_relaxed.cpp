@@ -24,9 +24,9 @@ void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
   with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
 }
 
-template <class Block>
-void multiply_four_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  with_any_bytes([&]<class Dot>() { quantized_four<RelaxedMultiplyAdd, Dot, Block>(panel, x, sums); });
+template <class Block, int Tokens>
+void multiply_few_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
+  with_any_bytes([&]<class Dot>() { quantized_few<RelaxedMultiplyAdd, Dot, Block, Tokens>(panel, x, sums); });
 }
 
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
@@ -36,10 +36,10 @@ void multiply_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
   return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
 }
 
-template <class Block>
-void multiply_four_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  if (relaxed_sign() == RelaxedSign::neither) return quantized_four<RelaxedMultiplyAdd, RelaxedPairFour, Block>(panel, x, sums);
-  return quantized_four<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+template <class Block, int Tokens>
+void multiply_few_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
+  if (relaxed_sign() == RelaxedSign::neither) return quantized_few<RelaxedMultiplyAdd, RelaxedPairFew, Block, Tokens>(panel, x, sums);
+  return quantized_few<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block, Tokens>(panel, x, sums);
 }
 
 template <class Block>
@@ -85,9 +85,14 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
   set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
   const auto set_tiles = [&]<class... Blocks>() { ((kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_bytes<Blocks>), ...); };
   set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0>();
-  kernels.four[static_cast<int>(WeightFormat::q8_0)] = multiply_four_any_bytes<BlockQ8_0>;
-  const auto set_fours = [&]<class... Blocks>() { ((kernels.four[static_cast<int>(Blocks::kFormat)] = multiply_four_bytes<Blocks>), ...); };
-  set_fours.template operator()<BlockQ4_0, BlockQ5_0, BlockQ4K, BlockQ5K, BlockQ6K>();
+  kernels.two[static_cast<int>(WeightFormat::q8_0)] = multiply_few_any_bytes<BlockQ8_0, 2>;
+  kernels.four[static_cast<int>(WeightFormat::q8_0)] = multiply_few_any_bytes<BlockQ8_0, kTileTokens>;
+  const auto set_few = [&]<class... Blocks>() {
+    ((kernels.two[static_cast<int>(Blocks::kFormat)] = multiply_few_bytes<Blocks, 2>,
+      kernels.four[static_cast<int>(Blocks::kFormat)] = multiply_few_bytes<Blocks, kTileTokens>),
+     ...);
+  };
+  set_few.template operator()<BlockQ4_0, BlockQ5_0, BlockQ4K, BlockQ5K, BlockQ6K>();
   return kernels;
 }
 

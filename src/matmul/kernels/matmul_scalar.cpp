@@ -102,6 +102,7 @@ constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>)
            multiply_quantized<static_cast<WeightFormat>(kFloats + Quantized)>...},
           {},
           {},
+          {},
           nullptr};
 }
 

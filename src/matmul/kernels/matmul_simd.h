@@ -3,8 +3,8 @@
 #pragma once
 
 #include "matmul/kernels/computed_here.h"
+#include "matmul/kernels/matmul_few_simd.h"
 #include "matmul/kernels/matmul_floats_simd.h"
-#include "matmul/kernels/matmul_fours_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
 
@@ -238,6 +238,7 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
                            {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>},
                            {unpack_floats<Arithmetic, float>, unpack_f16<Arithmetic>, unpack_floats<Arithmetic, BFloat16>},
                            {},
+                           {},
                            most_in_fours};
   const auto set = [&]<class TokenDot, class TileDot, class... Blocks>() {
     (set_kernels<Arithmetic, TokenDot, TileDot, Blocks>(kernels), ...);
@@ -246,10 +247,14 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   set.template operator()<Bytes, Words, BlockQ2K, BlockQ3K, BlockQ6K>();
   set.template operator()<Bytes, Bytes, BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ4K, BlockQ5K, BlockQ1_0, BlockQ2_0, BlockTQ2_0,
                           BlockMxfp4, BlockNvfp4>();
-  const auto set_fours = [&]<class... Blocks>() {
-    ((kernels.four[static_cast<int>(Blocks::kFormat)] = quantized_four<Arithmetic, Words, Blocks>), ...);
+  const auto set_few = [&]<class... Blocks>() {
+    ((kernels.two[static_cast<int>(Blocks::kFormat)] = quantized_few<Arithmetic, Words, Blocks, 2>,
+      kernels.four[static_cast<int>(Blocks::kFormat)] = quantized_few<Arithmetic, Words, Blocks, kTileTokens>),
+     ...);
   };
-  set_fours.template operator()<BlockQ8_0, BlockQ4_0, BlockQ4K, BlockQ6K>();
+  set_few.template operator()<BlockQ8_0, BlockQ4_0, BlockQ4K, BlockQ6K>();
+  kernels.two[static_cast<int>(WeightFormat::q5_0)] = quantized_few<Arithmetic, Words, BlockQ5_0, 2>;
+  kernels.two[static_cast<int>(WeightFormat::q5_k)] = quantized_few<Arithmetic, Words, BlockQ5K, 2>;
   const auto set_decoded = [&]<WeightFormat... Formats>() { (set_decoded_kernels<Arithmetic, Bytes, Words, Formats>(kernels), ...); };
   using enum WeightFormat;
   set_decoded.template operator()<tq1_0, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_s, iq1_m>();

@@ -15,11 +15,20 @@ inline QuantizedRow next_four(const QuantizedRow& x, int columns) {
   return {x.bytes + elements, x.words + elements, x.scales + elements / 32, x.sums + elements / 16, x.turns};
 }
 
-// Adds the products of a step with the eight rows of a panel to those of four tokens.
+// From the columns of a token to those of the next, in elements of a dot product, scales and sums.
+struct TokenDistances {
+  int elements, scales, sums;
+};
+
 template <class Dot>
-ROPEWALK_INLINE inline void add_tile_step(v128_t (&products)[kTileTokens][2], v128_t low, v128_t high, const typename Dot::Element* from) {
-  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
-    const v128_t both = wasm_v128_load32_splat(from + T * Dot::kElementsPerStep);
+constexpr TokenDistances kInTurns = {Dot::kElementsPerStep, 1, 2};
+
+// Adds the products of a step with the eight rows of a panel to those of some tokens.
+template <class Dot, int Tokens>
+ROPEWALK_INLINE inline void add_tile_step(v128_t (&products)[Tokens][2], v128_t low, v128_t high, const typename Dot::Element* from,
+                                          const TokenDistances& distances) {
+  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t both = wasm_v128_load32_splat(from + T * distances.elements);
     products[T][0] = Dot::add_step(products[T][0], low, both);
     products[T][1] = Dot::add_step(products[T][1], high, both);
   });
@@ -47,17 +56,17 @@ struct BlockScales {
 };
 
 // Scales the products of a group and adds them to the sums.
-template <class Arithmetic, bool Minimums, class GroupScales>
-ROPEWALK_INLINE inline void add_tile_group(const GroupScales& group, const v128_t (&products)[kTileTokens][2], const float* x_scales,
-                                           const std::int16_t* x_sums, float* sums) {
+template <class Arithmetic, bool Minimums, class GroupScales, int Tokens>
+ROPEWALK_INLINE inline void add_tile_group(const GroupScales& group, const v128_t (&products)[Tokens][2], const float* x_scales,
+                                           const std::int16_t* x_sums, const TokenDistances& distances, float* sums) {
   const v128_t scales[2] = {group.scale(0), group.scale(1)};
-  unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
-    const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+  unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+    const v128_t x_scale = wasm_v128_load32_splat(x_scales + T * distances.scales);
     v128_t values[2];
     unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
       values[Half] = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][Half]), scales[Half]);
       if constexpr (Minimums) {
-        const v128_t x_sum = wasm_v128_load32_splat(x_sums + 2 * T);
+        const v128_t x_sum = wasm_v128_load32_splat(x_sums + T * distances.sums);
         const v128_t of_minimums = wasm_f32x4_convert_i32x4(wasm_i32x4_dot_i16x8(group.minimum_pairs(Half), x_sum));
         values[Half] = Arithmetic::subtract_product(values[Half], of_minimums, group.minimum_scale(Half));
       }
@@ -85,13 +94,13 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
     const std::uint8_t* const end = weights + Dot::kSteps * 32;
     ROPEWALK_ROLLED
     for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
-      add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from);
+      add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from, kInTurns<Dot>);
     }
     unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE { products[T][Half] = Dot::total(products[T][Half], offset, x_sums + 2 * T); });
     });
     const auto add = [&]<bool Minimums>() ROPEWALK_INLINE {
-      add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, sums);
+      add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, kInTurns<Dot>, sums);
     };
     // one branch: between branches, engines move sums out of registers
     if (chunk.has_minimums) {
@@ -120,7 +129,7 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Qua
       const std::uint8_t* const end = weights + Dot::kSteps / 2 * 32;
       ROPEWALK_ROLLED
       for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
-        add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from);
+        add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from, kInTurns<Dot>);
       }
       const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
       unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {

@@ -175,7 +175,7 @@ test("saved sessions fit only the adapters and scales that they were saved with"
     const copy = model.session({ adapters: [{ adapter: same, scale: 0.5 }] });
     copy.restore(bytes);
     assert.deepEqual(copy.logits(), session.logits());
-    const wrong = { code: "INVALID_BYTES", field: "bytes", message: /were saved with other adapters/ };
+    const wrong = { code: "INVALID_BYTES", field: "bytes", message: /was saved with other adapters/ };
     for (const adapters of [[], [adapter], [{ adapter: other, scale: 0.5 }], [{ adapter, scale: 0.5 }, other]]) {
       const strange = model.session({ adapters });
       assert.throws(() => strange.restore(bytes), wrong);

@@ -225,7 +225,7 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
     );
     for (const [kv, message] of [
       [{ dtype: "q4_0" }, /values of type f16, but the model stores q4_0; load it with kv: { dtype: "f16" }/],
-      [{ keys: "raw" }, /have rotated keys, but the model stores raw ones; load it with kv: { keys: "rotated" }/],
+      [{ keys: "raw" }, /has rotated keys, but the model stores raw ones; load it with kv: { keys: "rotated" }/],
     ])
       await withModel(llama, { kv }, (other) =>
         assert.rejects(other.openSession(file), { code: "INVALID_BYTES", field: `${file}: bytes`, message }),

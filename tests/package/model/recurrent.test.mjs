@@ -114,7 +114,7 @@ for (const name of NAMES) {
       const bytes = session.save();
       await withSession(async (other) => {
         await other.append(steps);
-        const isDamage = { code: "INVALID_BYTES", field: "bytes", message: /are damaged or cut short/ };
+        const isDamage = { code: "INVALID_BYTES", field: "bytes", message: /is damaged or cut short/ };
         const step = Math.ceil(bytes.length / 300);
         for (let at = 16; at < bytes.length; at += step) {
           const damaged = bytes.slice();

@@ -59,6 +59,7 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
   ],
   [/is only for texts that shift when the context is full; leave it out/, "needs --when-full shift"],
   [/with the option quantize\b/, "with --quantize"],
+  [/with another `quantize` of it/, "with another --quantize of it"],
   [/pass text, or token ids, with at least one token/, "pass some text"],
   [/name it in the overrides/, "name it with --set"],
   [
@@ -68,7 +69,7 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
   [/load it with kv: \{ dtype: "(\w+)" \}/, "start with --kv $1"],
   [/load it with kv: \{ keys: "\w+" \}/, "start with the options of RoPE that it was saved with"],
   [
-    /load it with the option `rope` as it was when they were saved/,
+    /load the model with the option `rope` as it was when it was saved/,
     "start with the options of RoPE that it was saved with",
   ],
   [/pass credentials in `headers`/, "download the file with a program that has access"],

@@ -1,4 +1,5 @@
 // The commands inside a chat, such as /retune and /save.
+import { InvalidArgumentError } from "commander";
 import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
 import type { Conversation } from "./conversation.js";
@@ -67,12 +68,21 @@ function reset(conversation: Conversation): string {
 
 /** The context grows by the factor of the scaling, from what it was at the start of the chat. */
 function retune({ session, startLength }: Conversation, model: Model, argument: string): string {
-  session.retune(parseScaling(argument).overrides);
+  session.retune(scalingFrom(argument));
   const { trainedLength } = model.info;
   const factor = supportedLength(session.rope, trainedLength) / trainedLength;
   const contextLength = Math.max(session.length, Math.floor(factor * startLength));
   session.retune({}, { contextLength });
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
+}
+
+function scalingFrom(argument: string): ReturnType<typeof parseScaling>["overrides"] {
+  try {
+    return parseScaling(argument).overrides;
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    fail("INVALID_ARGUMENT", `/retune ${argument}`, error.message, { cause: error });
+  }
 }
 
 /** Saves a chat in a file. Returns a message about it. */

@@ -33,7 +33,7 @@ const MAGIC = 0x4e535752;
 const VERSION = 3;
 const HEADER_BYTES = 16;
 
-const DAMAGED = "are damaged or cut short; read them again from where they are kept, or save the session again";
+const DAMAGED = "the saved session is damaged or cut short; read it again from where it is kept, or save it again";
 
 /** @internal */
 export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -60,12 +60,12 @@ export function readSession(
   { fingerprint, vocabularySize, ropeGroups }: SavedFor,
 ): SavedSession & { images: SavedImages } {
   const bytes = savedBytes(given);
-  if (bytes.length < HEADER_BYTES) reject("must be those of a saved session");
+  if (bytes.length < HEADER_BYTES) reject("must be a saved session");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(0, true) !== MAGIC) reject("must be those of a saved session");
+  if (view.getUint32(0, true) !== MAGIC) reject("must be a saved session");
   if (view.getUint32(4, true) !== VERSION)
     reject(
-      `have format version ${view.getUint32(4, true)}; this package reads version ${VERSION}: save the session again`,
+      `the session has format version ${view.getUint32(4, true)}, and this package reads version ${VERSION}; save it again`,
     );
   const end = HEADER_BYTES + view.getUint32(8, true);
   if (end > bytes.length) reject(DAMAGED);
@@ -73,14 +73,17 @@ export function readSession(
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
   if (saved === undefined) return reject(DAMAGED);
   if (saved.model.split("+")[0] === fingerprint.split("+")[0] && saved.model !== fingerprint)
-    reject("were saved with other adapters; restore them in a session with the same adapters and scales");
+    reject("the session was saved with other adapters; open it with the same adapters and scales");
   if (saved.model !== fingerprint)
-    reject("were saved with another model; load the model file that they were saved with");
+    reject(
+      "the session was saved with another model, or with another `quantize` of it; load the model as it was when it was saved",
+    );
   if (saved.ropes.length !== ropeGroups)
     reject(
-      `have ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load it with the option \`rope\` as it was when they were saved`,
+      `the session has ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load the model with the option \`rope\` as it was when it was saved`,
     );
-  if (!saved.tokens.every((token) => token < vocabularySize)) reject("have tokens that this model doesn't have");
+  if (!saved.tokens.every((token) => token < vocabularySize))
+    reject("the session has tokens that this model doesn't have");
   const { states, ...session } = saved;
   const middle = bytes.length - states;
   if (middle < end) reject(DAMAGED);
@@ -106,16 +109,17 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
     if (![images.cache, images.states].every(isIntact)) reject(DAMAGED);
     checkStored(images.cache, cache);
     if (error.code === "INVALID_BYTES") throw error;
-    fail("INVALID_BYTES", "bytes", `don't fit this model: ${error.message}`, { cause: error });
+    fail("INVALID_BYTES", "bytes", `the session doesn't fit this model: ${error.message}`, { cause: error });
   }
-  if ((memory.stateTokens ?? tokens) !== tokens) reject(`have ${tokens} tokens, but states of another number`);
+  if ((memory.stateTokens ?? tokens) !== tokens)
+    reject(`the session has ${tokens} tokens, but states of another number`);
   if (cache.layers.length === 0) return;
   const { module } = cache.heap;
   const written = cache.layers.map((_, layer) => module.kv_written(cache.address, layer, 0));
   if ([cache.tokens(0), ...written].some((length) => length !== tokens))
-    reject(`have ${tokens} tokens, but keys and values of another number`);
+    reject(`the session has ${tokens} tokens, but keys and values of another number`);
   if (!positionsOf(cache, 0).every((position, i) => position === i % tokens))
-    reject("have keys at other positions than their tokens");
+    reject("the session has keys at other positions than their tokens");
 }
 
 /** Where an image of a cache says how keys and values are stored: after the start that all images have (src/base/image.h), as two 32-bit words. */
@@ -137,10 +141,12 @@ function checkStored(image: Uint8Array, cache: KvCacheCore): void {
   const { dtype, keys } = storedIn(image);
   if (dtype !== undefined && dtype !== cache.dtype)
     reject(
-      `have keys and values of type ${dtype}, but the model stores ${cache.dtype}; load it with kv: { dtype: "${dtype}" }`,
+      `the session has keys and values of type ${dtype}, but the model stores ${cache.dtype}; load it with kv: { dtype: "${dtype}" }`,
     );
   if (keys !== undefined && keys !== cache.keys)
-    reject(`have ${keys} keys, but the model stores ${cache.keys} ones; load it with kv: { keys: "${keys}" }`);
+    reject(
+      `the session has ${keys} keys, but the model stores ${cache.keys} ones; load it with kv: { keys: "${keys}" }`,
+    );
 }
 
 /** Whether an image ends in the CRC-32 of what is before it. There is none of a model without recurrent layers. */

@@ -46,7 +46,7 @@ export function restoreText(text: SessionText, bytes: Uint8Array, rope: Restored
     fail(
       "CACHE_FULL",
       "bytes",
-      `have ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
+      `the session has ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
     );
   text.restore(saved, images, rope);
 }

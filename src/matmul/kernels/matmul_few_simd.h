@@ -1,5 +1,5 @@
-// Products of quantized weights with four tokens that take turns, unpacked in registers. Up to `most_in_fours` tokens (matmul_kernels.h),
-// unpacking weights for each four costs less than writing them to memory first, as tiles do.
+// Products of quantized weights with two tokens that follow each other, or four that take turns, unpacked in registers. Up to
+// `most_in_fours` tokens (matmul_kernels.h), unpacking weights for each four costs less than writing them to memory first, as tiles do.
 //
 // Loops are so small that their sums and weights stay in registers: one for each step of the units of a plane, whose quants are unpacked in
 // the same way. Quants that take long to unpack are unpacked once for all steps, though some sums then leave their registers. Units that
@@ -16,13 +16,16 @@
 
 namespace ropewalk {
 
+// How many units lie from one unit of a token to its next.
+constexpr int turns_of(int tokens) { return tokens == kTileTokens ? kTileTokens : 1; }
+
 // Adds the products of `Count` units of a plane, from unit `First`, to the latest sums.
-template <class Dot, class Block, int Part, int Plane, int First, int Count>
-ROPEWALK_INLINE inline void add_plane_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
-                                              v128_t (&sums)[kTileTokens][2]) {
-  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep, kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
+template <class Dot, class Block, int Part, int Plane, int First, int Count, int Tokens>
+ROPEWALK_INLINE inline void add_plane(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                      const TokenDistances& distances, v128_t (&sums)[Tokens][2]) {
+  constexpr int kStepElements = turns_of(Tokens) * Dot::kElementsPerStep, kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
   unrolled<Dot::kUnitSteps / kStepsTogether>([&]<int FirstStep>() ROPEWALK_INLINE {
-    typename Dot::Latest latest(sums);
+    typename Dot::template Latest<Tokens> latest(sums);
     const typename Dot::Element* from = x + FirstStep * kStepElements;
     ROPEWALK_ROLLED
     for (int i = First; i < First + Count; ++i, from += Dot::kUnitSteps * kStepElements) {
@@ -31,57 +34,59 @@ ROPEWALK_INLINE inline void add_plane_of_four(const Block (&blocks)[2], int oute
       unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
         constexpr int kStep = FirstStep + I;
         add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep>(low), Dot::template weights_of_step<kStep>(high),
-                           from + I * kStepElements);
+                           from + I * kStepElements, distances);
       });
     }
   });
 }
 
 // Adds the products of `Count` units, from step `First` of the run, to the latest sums.
-template <class Dot, class Block, int Part, int First, int Count>
-ROPEWALK_INLINE inline void add_units_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
-                                              v128_t (&sums)[kTileTokens][2]) {
-  constexpr int kStepElements = kTileTokens * Dot::kElementsPerStep;
-  typename Dot::Latest latest(sums);
+template <class Dot, class Block, int Part, int First, int Count, int Tokens>
+ROPEWALK_INLINE inline void add_units(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                      const TokenDistances& distances, v128_t (&sums)[Tokens][2]) {
+  constexpr int kStepElements = turns_of(Tokens) * Dot::kElementsPerStep;
+  typename Dot::template Latest<Tokens> latest(sums);
   unrolled<Count>([&]<int I>() ROPEWALK_INLINE {
     constexpr int kUnit = unit_at<Block>(First + I);
     const v128_t low = blocks[0].template quants<Part, kUnit>(outer, run), high = blocks[1].template quants<Part, kUnit>(outer, run);
     unrolled<Dot::kUnitSteps>([&]<int Step>() ROPEWALK_INLINE {
       add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<Step>(low), Dot::template weights_of_step<Step>(high),
-                         x + (kUnit * Dot::kUnitSteps + Step) * kStepElements);
+                         x + (kUnit * Dot::kUnitSteps + Step) * kStepElements, distances);
     });
     // else compilers unpack more units than there are registers
-    unrolled<2 * kTileTokens - 1>([&]<int S>() ROPEWALK_INLINE {
+    unrolled<2 * Tokens - 1>([&]<int S>() ROPEWALK_INLINE {
       constexpr int kNext = S + 1;
       computed_here(latest.sums[0][0], latest.sums[kNext / 2][kNext % 2]);
     });
   });
 }
 
-// Adds the products of a run of columns, whose first unit is at `x`, to the sums of four tokens and the rows of both halves.
-template <class Dot, class Block, int Part>
-ROPEWALK_INLINE inline void add_run_of_four(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
-                                            v128_t (&sums)[kTileTokens][2]) {
+// Adds the products of a run of columns, whose first unit is at `x`, to the sums of the tokens and the rows of both halves.
+template <class Dot, class Block, int Part, int Tokens>
+ROPEWALK_INLINE inline void add_run_of_few(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
+                                           const TokenDistances& distances, v128_t (&sums)[Tokens][2]) {
   constexpr int kRunUnits = kUnits / Block::kRuns;
   if constexpr (requires { Block::kPlaneUnits; }) {
     constexpr int kCount = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
     unrolled<kRunUnits / kCount>([&]<int Loop>() ROPEWALK_INLINE {
       constexpr int kFirst = Loop * kCount, kPlane = kFirst / Block::kPlaneUnits;
-      add_plane_of_four<Dot, Block, Part, kPlane, kFirst % Block::kPlaneUnits, kCount>(
-          blocks, outer, run, x + kFirst * Dot::kUnitSteps * Dot::kElementsPerStep * kTileTokens, sums);
+      add_plane<Dot, Block, Part, kPlane, kFirst % Block::kPlaneUnits, kCount>(
+          blocks, outer, run, x + kFirst * Dot::kUnitSteps * Dot::kElementsPerStep * turns_of(Tokens), distances, sums);
     });
   } else {
     constexpr int kCount = std::min(kRunUnits, Dot::template kTogether<Block>);
     unrolled<kRunUnits / kCount>(
-        [&]<int Group>() ROPEWALK_INLINE { add_units_of_four<Dot, Block, Part, Group * kCount, kCount>(blocks, outer, run, x, sums); });
+        [&]<int Group>() ROPEWALK_INLINE { add_units<Dot, Block, Part, Group * kCount, kCount>(blocks, outer, run, x, distances, sums); });
   }
 }
 
-// Adds the products with part of a panel to the sums of the first four tokens.
-template <class Arithmetic, class Dot, class Block>
-void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
+// Adds the products with part of a panel to the sums of the first `Tokens` tokens.
+template <class Arithmetic, class Dot, class Block, int Tokens>
+void quantized_few(const PanelPart& panel, const TokenRows& x, float* sums) {
   static_assert(!Block::kScalesOf16);
   constexpr int kOffset = -Dot::template kOffset<Block>, kBytes = block_bytes(Block::kFormat) * kPanelRows;
+  constexpr int kTurns = turns_of(Tokens);
+  const TokenDistances distances = kTurns > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
   const typename Dot::Element* from = Dot::elements(x.quantized);
   const float* x_scales = x.quantized.scales;
   const std::int16_t* x_sums = x.quantized.sums;
@@ -93,27 +98,27 @@ void quantized_four(const PanelPart& panel, const TokenRows& x, float* sums) {
     for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = outer * Block::kParts + Part;
-        v128_t products[kTileTokens][2] = {};
+        v128_t products[Tokens][2] = {};
         ROPEWALK_ROLLED
-        for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTileTokens) {
+        for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTurns) {
           read_ahead<Block, Block::kElements / kActivationGroup * Block::kRuns>(panel, weights, group * Block::kRuns + run);
           // of the sums of both halves of the columns, times the offset or zero
           v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
           computed_here(offset);  // else engines build the constant anew for each token
-          v128_t run_sums[kTileTokens][2];
-          unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
-            run_sums[T][0] = run_sums[T][1] = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + 2 * T);
+          v128_t run_sums[Tokens][2];
+          unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+            run_sums[T][0] = run_sums[T][1] = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + T * distances.sums);
           });
-          add_run_of_four<Dot, Block, Part>(blocks, outer, run, from, run_sums);
-          unrolled<2 * kTileTokens>([&]<int I>() ROPEWALK_INLINE {
+          add_run_of_few<Dot, Block, Part>(blocks, outer, run, from, distances, run_sums);
+          unrolled<2 * Tokens>([&]<int I>() ROPEWALK_INLINE {
             v128_t total = run_sums[I / 2][I % 2];
             if constexpr (Block::kSubScales) total = wasm_i32x4_mul(total, blocks[I % 2].sub_scale(2 * group + run));
             products[I / 2][I % 2] = Block::kRuns == 1 ? total : wasm_i32x4_add(products[I / 2][I % 2], total);
           });
         }
-        add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x_scales, x_sums, sums);
-        x_scales += kTileTokens;
-        x_sums += 2 * kTileTokens;
+        add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x_scales, x_sums, distances, sums);
+        x_scales += kTurns;
+        x_sums += 2 * kTurns;
       });
     }
   }
