@@ -18,12 +18,12 @@ namespace {
 // Calls compute() alone, then with several numbers of threads, among which even the smallest job is divided.
 template <class Compute>
 void expect_same_bits(Compute&& compute) {
-  const std::vector<float> alone = compute();
+  const auto alone = compute();
   for (const int threads : {2, 3, 5}) {
     NativeThreads helpers(threads, 1);
-    const std::vector<float> together = compute();
+    const auto together = compute();
     ASSERT_EQ(together.size(), alone.size());
-    EXPECT_EQ(std::memcmp(together.data(), alone.data(), alone.size() * sizeof(float)), 0) << threads << " threads";
+    EXPECT_EQ(std::memcmp(together.data(), alone.data(), alone.size() * sizeof alone[0]), 0) << threads << " threads";
   }
 }
 
@@ -93,16 +93,16 @@ TEST(Threads, Rotation) {
 TEST(Threads, RotationOfALargeTensor) {
   static std::atomic<int> readings{0};
   WalkChoice::clock = [] { return static_cast<double>(readings.fetch_add(1) % 7); };
-  const Shape shape = {1, 1100, 40, 128};
-  std::vector<float> x(static_cast<std::size_t>(element_count(shape)));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000) / 1000;
+  const Shape shape = {1, 2200, 40, 128};
+  std::vector<std::uint16_t> x(static_cast<std::size_t>(element_count(shape)));  // in f16: other tests let the process choose for f32
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint16_t>(0x3000 + i % 1000);
   RopeConfig config;
   config.head_dim = shape.head_dim;
   expect_same_bits([&] {
     Rope rope;
     EXPECT_EQ(rope.configure(config), Status::ok);
-    std::vector<float> rotated = x;
-    EXPECT_EQ(rope.rotate({rotated.data(), rotated.data(), DType::f32, Layout::thd, shape}, {7, nullptr, 1, 1, shape.tokens}, 0, {}),
+    std::vector<std::uint16_t> rotated = x;
+    EXPECT_EQ(rope.rotate({rotated.data(), rotated.data(), DType::f16, Layout::thd, shape}, {7, nullptr, 1, 1, shape.tokens}, 0, {}),
               Status::ok);
     return rotated;
   });
