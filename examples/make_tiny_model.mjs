@@ -96,5 +96,9 @@ export const tinyModelBytes = () => ggufBytes(tinyModel());
 
 if (isMain(import.meta.url)) {
   const file = process.argv[2] ?? "tiny.gguf";
+  if (file.startsWith("-")) {
+    console.log("usage: node make_tiny_model.mjs [file, by default tiny.gguf]");
+    process.exit(file === "--help" || file === "-h" ? 0 : 2);
+  }
   console.log(`${file}: ${await writeGguf(file, tinyModel())} bytes, ${tokens.length} tokens. It generates nonsense.`);
 }

@@ -215,7 +215,7 @@ for (const [name, said, status, message] of [
     "a file that cannot be written",
     "/save /nowhere/at/all",
     2,
-    /^error: \/save: \/nowhere\/at\/all cannot be written: ENOENT/,
+    /^error: \/save: the folder \/nowhere\/at doesn't exist; make it, or name another file/,
   ],
   ["a missing file", "/load nowhere", 2, /^error: nowhere: no such file/],
 ]) {
@@ -236,6 +236,22 @@ test("refused: a model without a chat template", async () => {
   );
   assert.deepEqual([status, stdout], [1, ""]);
 });
+
+test("--session goes on with the RoPE and the context length of the chat, unless options give others", () =>
+  withTinyModel(async (path, folder) => {
+    const file = join(folder, "talk.chat");
+    const goOn = async (...words) => {
+      const { rope, context } = await chat(path, ["and"], "--session", file, ...words);
+      return [rope.rope_scaling.rope_type, rope.rope_theta, context.length];
+    };
+    assert.deepEqual(await goOn(), ["default", 10000, 256]);
+    assert.deepEqual(await goOn("--rope-type", "yarn", "--factor", "4", "--context", "1024"), ["yarn", 10000, 1024]);
+    assert.deepEqual(await goOn(), ["yarn", 10000, 1024]);
+    assert.deepEqual(await goOn("--theta", "500"), ["default", 500, 1024]);
+    const { status, stderr } = await ropewalk(["chat", path, "--session", file, "--context", "8"], lines("a"));
+    assert.equal(status, 1);
+    assert.match(stderr, /talk\.chat: the session has \d+ tokens, but the context length is 8; use a larger --context/);
+  }));
 
 test("--session continues a chat and saves it at the end", () =>
   withTinyModel(async (path, folder) => {

@@ -293,6 +293,13 @@ test("a warning about a context longer than the RoPE supports, and about no othe
   assert.equal(await warning("--context", "128"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "yarn", "--factor", "4"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "dynamic", "--factor", "2"), undefined);
+  assert.equal(
+    await warning("--context", "256", "--rope-type", "yarn", "--factor", "2", "--draft", llama),
+    "warning: --draft: a context of 256 tokens is longer than the 128 this RoPE supports, so it guesses worse beyond",
+  );
+  const compared = ["perplexity", llama, fileURLToPath(import.meta.url), "--tokens", "400", "--window", "256"];
+  assert.match((await ropewalk(compared)).stderr, /warning: a context of 256/);
+  assert.doesNotMatch((await ropewalk([...compared, "--scaling", "yarn:2"])).stderr, /warning/);
 });
 
 for (const [name, words, status, message] of [

@@ -25,7 +25,13 @@ test("each message names options and arguments, and never fields or calls", asyn
     [["inspect", qwen, "--rope-type", "longrope"], /^error: --set rope_scaling\.short_factor: must have/],
     [["inspect", qwen, "--set", "foo=1"], /^error: --set foo: is not a key/],
     [["inspect", qwen, "--set", "rope_scaling.foo=1"], /^error: --set rope_scaling\.foo: is not a key/],
-    [["plot", "ramp", qwen, "--scaling", "longrope"], /^error: --scaling: must have/],
+    [
+      ["plot", "ramp", qwen, "--scaling", "longrope"],
+      /--scaling.*longrope isn't given by a factor alone; use --rope-type/,
+    ],
+    [["plot", "ramp", qwen, "--scaling", "llama3:8"], /--scaling.*llama3 isn't given by a factor alone/],
+    [["inspect", tiny("llama"), "--layer-type", "x"], /^error: --layer-type: must be one of full_attention/],
+    [["inspect", qwen, "--layer-type", "sliding_attention"], /^error: --layer-type: must be full_attention/],
     [["inspect", tiny("gemma3"), "--layer-type", "x"], /^error: --layer-type: must be one of .*full_attention/],
     [
       ["inspect", tiny("mamba"), "--layer-type", "mamba"],
@@ -44,6 +50,10 @@ test("each message names options and arguments, and never fields or calls", asyn
     [
       ["generate", small, "a", "--logit-bias", "5=1", "--logit-bias", "5=2"],
       /--logit-bias .* is invalid\. Token 5 has a bias already/,
+    ],
+    [
+      ["generate", small, "a", "--when-full", "shift", "--keep", "500"],
+      /^error: --keep: must be below the context length, 256, with --when-full shift/,
     ],
     [["generate", small, "a", "--keep", "5"], /^error: --keep: needs --when-full shift/],
     [["generate", small, "a", "--chat"], /chat_template: .*pass one with --chat-template, or leave out --chat/],

@@ -242,6 +242,8 @@ test("paths, types and bodies that aren't right get a status", async () => {
   assert.deepEqual(await (await fetch(`${address}/health`)).json(), { status: "ok" });
   assert.equal((await shared.client.models.list()).data[0].id, "tiny.gguf");
   assert.equal((await fetch(`${address}/v1/nothing`)).status, 404);
+  const unknown = await (await fetch(`${address}/v1/models/tiny`)).json();
+  assert.equal(unknown.error.message, 'there is no model "tiny" here; this server has "tiny.gguf"');
   assert.equal((await post(address, "/v1/chat/completions", "{")).status, 400);
   assert.equal((await post(address, "/v1/chat/completions", "{}", { "Content-Type": "text/plain" })).status, 415);
   const chat = { messages, max_tokens: 1 };
@@ -275,6 +277,7 @@ test("errors of embeddings and of a model without a template are in the words of
       assert.match(printed(), /no chat template, so \/v1\/chat\/completions fails; pass one with --chat-template/);
       const { error } = await (await post(address, "/v1/chat/completions", { messages })).json();
       assert.match(error.message, /start the server with --chat-template, or use \/v1\/completions/);
+      assert.equal(error.param, null);
     },
     {},
     [untemplated],
@@ -304,17 +307,21 @@ test("a client that leaves ends its generation, and the next one is served", asy
 
 test("a token, sizes, origins and Ctrl-C", () =>
   serving(
-    ["--max-body", "1", "--cors", "http://app.example"],
+    ["--max-body", "1", "--cors", "http://app.example", "--context", "8192"],
     async ({ address, child, closed }) => {
       const body = { messages, max_tokens: 1 };
       assert.equal((await post(address, "/v1/chat/completions", body)).status, 401);
-      const headers = { Authorization: "Bearer secret", Origin: "http://app.example" };
+      assert.equal((await post(address, "/v1/models", {}, { Authorization: "secret" })).status, 401);
+      const headers = { Authorization: "bearer secret", Origin: "http://app.example" };
       const right = await post(address, "/v1/chat/completions", body, headers);
       assert.equal(right.status, 200);
       assert.equal(right.headers.get("access-control-allow-origin"), "http://app.example");
       const large = { messages: [{ role: "user", content: "a".repeat(3000) }] };
       assert.equal((await post(address, "/v1/chat/completions", large, headers)).status, 413);
+      const endless = { messages, stream: true, seed: 1, logit_bias: { 0: -100, 2: -100 } }; // no end token
+      const long = await post(address, "/v1/chat/completions", endless, headers);
       child.kill("SIGINT");
+      assert.match(await long.text(), /"message":"the server is closing","type":"server_error"/);
       assert.deepEqual(await closed, [0, null]);
     },
     { ROPEWALK_TOKEN: "secret" },

@@ -49,6 +49,6 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     await writeFile(file, "not a session");
     const { status, stderr } = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file]);
     assert.equal(status, 1);
-    assert.match(stderr, /notes\.session: must be a saved session/);
+    assert.match(stderr, /notes\.session: isn.t a kept session; name another file, or delete this one/);
     assert.equal(await readFile(file, "utf8"), "not a session");
   }));

@@ -116,7 +116,7 @@ test("invalid arguments are errors, and no file is left or changed", () =>
       [["--length", "8", "--positions", "1", "-o", output], 2, /--length: can't be combined with --positions/],
       [["--length", "0", "-o", output], 2, /--length.*from 1 to 16777216/],
       [["--positions", "1,x", "-o", output], 2, /--positions.*Must be a number/],
-      [["--length", "8", "-o", join(folder, "missing", "a.npy")], 2, /cannot be written/],
+      [["--length", "8", "-o", join(folder, "missing", "a.npy")], 2, /--output: the folder .*missing doesn't exist/],
       [["--length", "8"], 2, /required option '-o, --output <file>'/],
     ];
     for (const [words, expected, message] of cases) {

@@ -165,6 +165,18 @@ test("fields that change nothing here are accepted with the value that says so",
   await rejects(ask({ stream: true, stream_options: { usage: true } }), "UNKNOWN_KEY", "stream_options.usage");
 });
 
+test("fields that clients send by default are accepted with the value that changes nothing", async () => {
+  const plain = await ask({});
+  const same = await ask({ store: false, service_tier: "auto", modalities: ["text"] });
+  assert.equal(same.choices[0].message.content, plain.choices[0].message.content);
+  for (const [field, value] of [
+    ["store", true],
+    ["service_tier", "flex"],
+    ["modalities", ["text", "audio"]],
+  ])
+    await rejects(ask({ [field]: value }), "INVALID_ARGUMENT", field);
+});
+
 test("fields that other ones replace are checked too", async () => {
   await rejects(ask({ max_tokens: -5, max_completion_tokens: 2 }), "INVALID_ARGUMENT", "max_tokens");
   assert.equal((await ask({ max_tokens: 9, max_completion_tokens: 2 })).usage.completion_tokens, 2);

@@ -59,7 +59,12 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
   ],
   [/is only for texts that shift when the context is full; leave it out/, "needs --when-full shift"],
   [/with the option quantize\b/, "with --quantize"],
+  [/if whenFull is "shift"/, "with --when-full shift"],
+  [/which trace\(\), onLayer\(\) and steer\(\) don't know/, "which ropewalk trace doesn't know"],
+  [/which session\.keys\(\) returns/, "which --what keys writes"],
   [/with another `quantize` of it/, "with another --quantize of it"],
+  [/^must be a saved session$/, "isn't a kept session; name another file, or delete this one"],
+  [/; read it again from where it is kept, or save it again$/, "; name another file, or delete this one"],
   [/pass text, or token ids, with at least one token/, "pass some text"],
   [/name it in the overrides/, "name it with --set"],
   [
@@ -106,6 +111,18 @@ export function inCommandWords(error: RopewalkError, command: Command): { field:
 /** A warning of a model that is loaded, with the options of the command line. */
 export function warningInCommandWords(message: string): string {
   return message.replace(/rope_type (\w+) and factor (\d+)/, "--rope-type $1 --factor $2");
+}
+
+const IS_TOO_LONG = /^(a context of \d+ tokens is longer than the \d+ this RoPE supports); .*$/;
+
+/** The same; undefined if it's about a context length that the user didn't choose, or chose in order to compare scalings. */
+export function warningExceptLength(message: string): string | undefined {
+  return IS_TOO_LONG.test(message) ? undefined : warningInCommandWords(message);
+}
+
+/** The same of the model of --draft, whose RoPE no option changes. */
+export function warningOfDraft(message: string): string {
+  return `--draft: ${message.replace(IS_TOO_LONG, "$1, so it guesses worse beyond")}`;
 }
 
 /** A message with the advice of the command line. */

@@ -54,28 +54,33 @@ export async function modelOptions(
   };
 }
 
-/** Loads a model with a progress bar, calls `use`, and disposes of the model. */
+/**
+ * Loads a model with a progress bar, calls `use`, and disposes of the model.
+ * @param inWords - says a warning of the package in the words of the command; undefined leaves it out
+ */
 export async function withModel<T>(
   terminal: Terminal,
   rw: Ropewalk,
   source: string,
   options: ModelOptions,
   use: (model: Model) => Promise<T>,
+  inWords: (warning: string) => string | undefined = warningInCommandWords,
 ): Promise<T> {
-  const warnings: string[] = [];
+  const given: string[] = [];
   const load = (update: ProgressBar["update"]): Promise<Model> =>
     rw.model(source, {
       ...options,
-      onWarning: (message) => warnings.push(warningInCommandWords(message)),
+      onWarning: (message) => given.push(message),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
   const { formats, loadedFormats, hub } = model.info;
   if (hub !== undefined) terminal.note(choiceLine(hub));
-  warnings.push(
+  const warnings = [
+    ...given.flatMap((warning) => inWords(warning) ?? []),
     ...unusedWarnings(options.quantize, formats, loadedFormats),
     ...fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)),
-  );
+  ];
   for (const warning of warnings) terminal.note(`warning: ${warning}`);
   try {
     return await use(model);

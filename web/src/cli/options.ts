@@ -1,5 +1,6 @@
 // Parsers of option values.
 import { InvalidArgumentError } from "commander";
+import { nearest } from "../base/options.js";
 
 /** Parses an integer from `min` to `max`. */
 export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -31,6 +32,17 @@ export function parseNumberAbove(min: number): (text: string) => number {
     const value = Number(text);
     if (Number.isFinite(value) && value > min) return value;
     throw new InvalidArgumentError(`Must be a number above ${min}.`);
+  };
+}
+
+/** Parses one of some lowercase names, in either case. */
+export function parseName<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const found = names.find((name) => name === text.toLowerCase());
+    if (found !== undefined) return found;
+    const near = nearest(text, names, 2);
+    const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+    throw new InvalidArgumentError(`Must be one of ${names.join(", ")}.${hint}`);
   };
 }
 

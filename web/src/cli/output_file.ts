@@ -21,7 +21,7 @@ export async function writeFileAtomically(
   const failed = (code: RopewalkErrorCode, cause: unknown): never => {
     fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
   };
-  const existing = await existingFile(path, field);
+  const existing = await checkOutputFile(path, field);
   // a device or pipe is written directly: renaming a file onto it would replace it
   const isReplaced = existing === undefined || existing.isFile();
   const target = isReplaced
@@ -49,19 +49,16 @@ export async function writeFileAtomically(
 
 /**
  * Checks that a file can be written, before much work is done for it.
+ * @returns what is at the path; undefined if there is nothing
  * @throws {@link RopewalkError} INVALID_ARGUMENT
  */
-export async function checkOutputFile(path: string, field: string): Promise<void> {
-  const folder = dirname(path);
-  if ((await existingFile(path, field)) === undefined && !(await statOf(folder))?.isDirectory())
-    fail("INVALID_ARGUMENT", field, `the folder ${folder} doesn't exist; make it, or name another file`);
-}
-
-/** What is at a path; undefined if there is nothing. @throws INVALID_ARGUMENT: a path of no file */
-async function existingFile(path: string, field: string): Promise<Stats | undefined> {
+export async function checkOutputFile(path: string, field: string): Promise<Stats | undefined> {
   if (path === "") fail("INVALID_ARGUMENT", field, "is empty; name a file");
   const existing = await statOf(path);
   if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
+  const folder = dirname(path);
+  if (existing === undefined && !(await statOf(folder))?.isDirectory())
+    fail("INVALID_ARGUMENT", field, `the folder ${folder} doesn't exist; make it, or name another file`);
   return existing;
 }
 

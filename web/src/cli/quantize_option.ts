@@ -1,7 +1,7 @@
 // The option --quantize, of commands that load a model.
-import { InvalidArgumentError, Option } from "commander";
-import { nearest } from "../base/options.js";
+import { Option } from "commander";
 import { type ModelInfo, QUANTIZE_FORMATS, type QuantizeFormat } from "../index.node.js";
+import { parseName } from "./options.js";
 
 /** Flags of {@link quantizeOption}. */
 export interface QuantizeFlags {
@@ -46,10 +46,4 @@ export function unusedWarnings(
 }
 
 /** Parses a format to quantize to. */
-export function parseQuantizeFormat(text: string): QuantizeFormat {
-  const format = QUANTIZE_FORMATS.find((name) => name === text.toLowerCase());
-  if (format !== undefined) return format;
-  const near = nearest(text, QUANTIZE_FORMATS, 2);
-  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  throw new InvalidArgumentError(`Must be one of ${QUANTIZE_FORMATS.join(", ")}.${hint}`);
-}
+export const parseQuantizeFormat = parseName(QUANTIZE_FORMATS);

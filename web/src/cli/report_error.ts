@@ -37,7 +37,7 @@ export function reportError(terminal: Terminal, error: unknown, command: Command
 
 function described(error: unknown, command: Command): { code: string; field: string; message: string } {
   if (error instanceof RopewalkError) return { code: error.code, ...inCommandWords(error, command) };
-  if (error instanceof CommanderError) return { code: "USAGE", field: "", message: usageMessage(error) };
+  if (error instanceof CommanderError) return { code: "USAGE", field: usageField(error), message: usageMessage(error) };
   const message = error instanceof Error ? error.message : String(error);
   return { code: error instanceof Interrupted ? "INTERRUPTED" : "FAILED", field: "", message };
 }
@@ -45,6 +45,12 @@ function described(error: unknown, command: Command): { code: string; field: str
 /** What is typed to run a command, such as `ropewalk plot decay`. */
 function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** The option or argument at fault, which Commander quotes first: `--output` in "required option '-o, --output <file>' not specified". */
+function usageField({ code, message }: CommanderError): string {
+  const quoted = code === "commander.help" ? "" : (/'([^']+)'/.exec(message)?.[1] ?? "");
+  return /--[\w-]+/.exec(quoted)?.[0] ?? quoted;
 }
 
 /** Commander's message. For a missing command it prints the help and has no message. */

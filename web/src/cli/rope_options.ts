@@ -101,11 +101,11 @@ export function parseScaling(text: string): NamedScaling {
   if (text === "own") return { name: text, overrides: {} };
   if (text === "none") return { name: text, overrides: { rope_scaling: null } };
   const [type = "", factor, length, ...rest] = text.split(":");
-  if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0) {
-    throw new InvalidArgumentError(
-      `Must be own, none or type:factor, for example yarn:4. Types are ${NAMED_BY_FACTOR.join(", ")}.`,
-    );
-  }
+  const types = `Types are ${NAMED_BY_FACTOR.join(", ")}.`;
+  if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0)
+    throw new InvalidArgumentError(`Must be own, none or type:factor, for example yarn:4. ${types}`);
+  if (!NAMED_BY_FACTOR.includes(type as RopeType))
+    throw new InvalidArgumentError(`${type} isn't given by a factor alone; use --rope-type and --set. ${types}`);
   if (factor === undefined && TYPES_WITH_FACTOR.includes(type as RopeType))
     throw new InvalidArgumentError(`Needs a factor, for example ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };

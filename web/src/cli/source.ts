@@ -132,9 +132,8 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     return distinct.length > 1 ? { kind, rope, layers, window } : { kind: undefined, rope, layers };
   });
   const withRope = [...new Set(info.layers.flatMap(({ kind, rope }) => (rope === null ? [] : [kind])))];
-  const areAlike = new Set(info.layers.map(({ kind }) => kind)).size === 1;
   const chosen =
-    layerType === undefined || areAlike
+    layerType === undefined
       ? ropes
       : ropes.filter(({ rope }) => info.layers.some((layer) => layer.rope === rope && layer.kind === layerType));
   if (layerType !== undefined && withRope.length === 0)

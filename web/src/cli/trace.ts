@@ -5,7 +5,9 @@ import { fail } from "../base/errors.js";
 import { load, toNpy, toSafetensors, type Trace, TRACED, type TraceArray, type Traced } from "../index.node.js";
 import { refuseInputs } from "./command_inputs.js";
 import { interruptible } from "./interrupt.js";
+import { type KvFlags, kvOption } from "./kv_option.js";
 import { modelOptions, requireText, withModel } from "./loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "./lora_option.js";
 import { parseInteger } from "./options.js";
 import { writeFileAtomically } from "./output_file.js";
 import { type QuantizeFlags, quantizeOption } from "./quantize_option.js";
@@ -13,7 +15,7 @@ import { addRopeOptions, type RopeFlags } from "./rope_options.js";
 import type { Terminal } from "./terminal.js";
 import { type ThreadFlags, threadOption } from "./thread_option.js";
 
-interface Flags extends RopeFlags, QuantizeFlags, ThreadFlags {
+interface Flags extends RopeFlags, QuantizeFlags, ThreadFlags, KvFlags, LoraFlags {
   output: string;
   what: Traced[];
   layers?: number[];
@@ -44,12 +46,18 @@ export function addTrace(program: Command, terminal: () => Terminal): void {
     .argument("<text>", "text; - reads it from stdin")
     .requiredOption("-o, --output <file>", ".safetensors or .npy file to write")
     .option("--what <list>", `what to write: ${TRACED.join(",")}`, parseWhat, ["attention", "hidden", "logits"])
-    .option("--layers <list>", "layers, from 0, for example 0,5 (default: all that have them)", parseIndices)
+    .option(
+      "--layers <list>",
+      "layers, from 0, for example 0,5 (default: all that have them); hidden states also have the output of the model",
+      parseIndices,
+    )
     .option("--heads <list>", "query heads, from 0, of attention and queries (default: all)", parseIndices)
     .option("--rows <n>", "only the last n tokens (default: all)", parseInteger(1))
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(threadOption())
-    .addOption(quantizeOption());
+    .addOption(quantizeOption())
+    .addOption(kvOption())
+    .addOption(loraOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, text: string, flags: Flags) =>
@@ -73,7 +81,7 @@ async function writeTrace(
     requireText(model, "only models that generate text can be traced");
     if (model.tokenizer.encode(text).length === 0)
       fail("INVALID_ARGUMENT", "text", "is empty, and this model has no begin token; pass some text");
-    const session = model.session();
+    const session = model.session(await loadAdapters(terminal, model, flags, signal));
     try {
       const trace = await session.trace(text, {
         what,

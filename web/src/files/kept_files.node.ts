@@ -15,7 +15,10 @@ export const diskKeptFiles: KeptFiles = {
       await node.fs.rename(unfinished, path);
     } catch (cause) {
       await node.fs.rm(unfinished, { force: true }).catch(() => undefined);
-      fail("INVALID_FILE", "name", `${path} can't be written: ${messageOf(cause)}`, { cause });
+      const folder = node.path.dirname(path);
+      const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+      const why = isMissing ? `the folder ${folder} doesn't exist` : messageOf(cause).replace(unfinished, path);
+      fail("INVALID_FILE", "name", `${path} can't be written: ${why}`, { cause });
     }
   },
   async read(given) {
@@ -35,6 +38,7 @@ function pathOf(given: string | URL): string {
     fail("INVALID_ARGUMENT", "name", `must be a path or a file: URL (got ${show(given)})`, { cause });
   if (typeof given !== "string" && !(given instanceof URL)) return refuse();
   if (given === "") fail("INVALID_ARGUMENT", "name", "is empty; pass the path of a file");
+  if (typeof given === "string" && /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)) return refuse();
   const path = given instanceof URL || /^file:/i.test(given) ? pathOfUrl(given, refuse) : given;
   return path.includes("\0") ? refuse() : path;
 }

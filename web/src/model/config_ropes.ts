@@ -1,6 +1,6 @@
 // The RoPEs of a model by kind of layer, from its config.json or GGUF metadata alone.
 import type { Dict } from "../base/dict.js";
-import { RopewalkError } from "../base/errors.js";
+import { RopewalkError, fail } from "../base/errors.js";
 import { textConfigOf } from "../config/huggingface.js";
 import { isAboutNoRope } from "../config/no_rope.js";
 import type { RopeOverrides } from "../config/overrides.js";
@@ -54,8 +54,11 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
       ...(layer_type !== undefined && { layer_type }),
       ...(overrides !== undefined && { overrides }),
     });
-  if (layerType !== undefined)
-    return { ropes: [{ kind: layerType, rope: read(layerType), layers: ofKind(layerType) }], layersWithoutRope };
+  if (layerType !== undefined) {
+    const rope = read(layerType);
+    checkHasKind(source, hasRope.length, layerType);
+    return { ropes: [{ kind: layerType, rope, layers: ofKind(layerType) }], layersWithoutRope };
+  }
   try {
     return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
   } catch (error) {
@@ -116,6 +119,16 @@ export function layerWindows(
     return Array.from({ length: count }, (_, layer) => windowOf(layer));
   });
   return windows ?? [];
+}
+
+/** Throws INVALID_ARGUMENT for a kind of attention that no layer has. */
+function checkHasKind(source: Dict, count: number, kind: string): void {
+  const hasWindow = kind === "sliding_attention" || kind === "chunked_attention";
+  const windows = layerWindows(source, count);
+  if (windows.length === 0 || !(hasWindow || kind === "full_attention")) return;
+  if (windows.some((window) => window > 0 === hasWindow)) return;
+  const other = hasWindow ? "full_attention" : "sliding_attention";
+  fail("INVALID_ARGUMENT", "layer_type", `must be ${other}, which all layers have (got ${kind})`);
 }
 
 /** What a layer caches for each token. @internal */

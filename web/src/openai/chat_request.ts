@@ -36,6 +36,10 @@ export interface ChatRequestFields extends GenerationFields {
   chat_template_kwargs?: Readonly<Record<string, unknown>> | null;
   /** Only false: nothing is stored. */
   store?: boolean | null;
+  /** Only `auto` or `default`: there is one tier. */
+  service_tier?: string | null;
+  /** Only `["text"]`. */
+  modalities?: readonly string[] | null;
   /** A label. Changes nothing here. */
   metadata?: Readonly<Record<string, unknown>> | null;
   /** A label. Changes nothing here. */
@@ -58,6 +62,8 @@ const CHAT_FIELDS = optionNames<ChatRequestFields>("chat.completions.create()", 
   reasoning_effort: true,
   chat_template_kwargs: true,
   store: true,
+  service_tier: true,
+  modalities: true,
   metadata: true,
   safety_identifier: true,
   prompt_cache_key: true,
@@ -69,6 +75,10 @@ export function readChatRequest(given: ChatRequestFields, chatTemplate = ""): Ch
   const shared = readGeneration(body);
   if (body.store !== undefined && trueOrFalse(body.store, "store"))
     fail("INVALID_ARGUMENT", "store", "must be false: nothing is stored here");
+  if (body.service_tier !== undefined && !["auto", "default"].includes(String(body.service_tier)))
+    fail("INVALID_ARGUMENT", "service_tier", `must be auto or default (got ${show(body.service_tier)})`);
+  if (body.modalities !== undefined && String(listOf(body.modalities, "modalities", "names")) !== "text")
+    fail("INVALID_ARGUMENT", "modalities", `must be ["text"] (got ${show(body.modalities)})`);
   const [limit] = (["max_completion_tokens", "max_tokens"] as const).flatMap((name) =>
     body[name] === undefined ? [] : [wholeNumber(body[name], 1, 2 ** 30, name)],
   );

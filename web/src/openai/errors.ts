@@ -15,10 +15,11 @@ export function errorResponse(error: unknown): { status: number; body: ErrorBody
     const code = error instanceof RopewalkError ? error.code : null;
     return { status: 500, body: errorBody(messageOf(error), "server_error", null, code) };
   }
+  const isOfModel = /\.(gguf|safetensors)\b/.test(error.field); // the others are fields of the request
   const code = error.code === "CACHE_FULL" ? "context_length_exceeded" : error.code;
   return {
     status: 400,
-    body: errorBody(error.message, "invalid_request_error", error.field === "" ? null : error.field, code),
+    body: errorBody(error.message, "invalid_request_error", error.field === "" || isOfModel ? null : error.field, code),
   };
 }
 

@@ -7,6 +7,7 @@ import { BENCH_CONTEXT, benchModel } from "./model.js";
 import type { BenchLine } from "./measure.js";
 import { benchRotation } from "./rotation.js";
 import { interruptible } from "../interrupt.js";
+import { warningExceptLength } from "../command_words.js";
 import { modelSummary, requireText, withModel } from "../loaded_model.js";
 import { formatBytes, formatNumber } from "../format.js";
 import { parseInteger } from "../options.js";
@@ -92,7 +93,7 @@ function measureModel(
   options: ModelOptions & { signal: AbortSignal },
 ): Promise<MeasuredModel> {
   const start = performance.now();
-  return withModel(terminal, rw, source, options, async (model: Model) => {
+  const measure = async (model: Model): Promise<MeasuredModel> => {
     const loadingSeconds = (performance.now() - start) / 1000;
     const lines = await withProgress(terminal, "Measuring", (onRound) =>
       benchModel(model, rounds, options.signal, onRound),
@@ -100,7 +101,8 @@ function measureModel(
     const memory = { ...model.info.memory, wasm: rw.memoryBytes };
     const json = { model: { name: model.info.name, loadingSeconds, lines, memory } };
     return { title: `${modelSummary(model)}; loaded in ${loadingSeconds.toFixed(2)} s`, json };
-  });
+  };
+  return withModel(terminal, rw, source, options, measure, warningExceptLength);
 }
 
 function linesTable(terminal: Terminal, lines: readonly BenchLine[]): string {

@@ -14,6 +14,7 @@ import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, modelSummary, requireTemplate } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
+import { ropeOverridesFrom } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
@@ -42,7 +43,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
     .option(
       "--session <file>",
-      "continue the chat in this file if there is one, and save it there at the end, as /load and /save",
+      "continue the chat in this file if there is one, with its RoPE and context length unless options give others, and save it there at the end",
     );
   addTextOptions(command, "extend", "remove the oldest messages");
   command
@@ -58,7 +59,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     if (flags.chatTemplate !== undefined) await model.renderChat([{ role: "user", content: "" }]); // its errors now, not at the first message
     const conversation = new Conversation(model, flags.system, options);
     try {
-      if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session);
+      if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session, flags);
       const { maxTokens, whenFull } = flags;
       await new Chat(
         terminal,
@@ -82,11 +83,22 @@ function saveSession(conversation: Conversation, model: Model, path: string): Pr
   );
 }
 
-/** Loads the chat of --session, if there is one. */
-async function continueChat(terminal: Terminal, model: Model, conversation: Conversation, path: string): Promise<void> {
+/** Loads the chat of --session, if there is one. It keeps its RoPE and its context length, unless options give others. */
+async function continueChat(
+  terminal: Terminal,
+  model: Model,
+  conversation: Conversation,
+  path: string,
+  flags: Flags,
+): Promise<void> {
   if ((await stat(path).catch(() => undefined)) === undefined) return;
   const [system] = conversation.messages;
-  terminal.note(await loadFrom(conversation, model, path));
+  terminal.note(
+    await loadFrom(conversation, model, path, {
+      rope: ropeOverridesFrom(flags) === undefined ? "saved" : "model",
+      keepsLength: flags.context !== undefined,
+    }),
+  );
   const [first] = conversation.messages;
   if (system !== undefined && (first?.role !== "system" || first.content !== system.content))
     fail(

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
-import type { Conversation } from "./conversation.js";
+import type { ContinuedWith, Conversation } from "./conversation.js";
 import { loadChat, saveChat } from "./saved_chat.js";
 import { supportedLength } from "../../model/session/supported_length.js";
 import { renamed } from "../../base/field_names.js";
@@ -29,7 +29,11 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     run: retune,
   },
   "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: saveTo },
-  "/load": { argument: "<file>", summary: "continue a saved chat", run: loadFrom },
+  "/load": {
+    argument: "<file>",
+    summary: "continue a saved chat",
+    run: (conversation, model, path) => loadFrom(conversation, model, path),
+  },
 };
 
 /** The list of chat commands. */
@@ -97,12 +101,17 @@ export async function saveTo({ session, messages }: Conversation, model: Model, 
 }
 
 /** Continues the chat in a file. Returns a message about it. */
-export async function loadFrom(conversation: Conversation, model: Model, path: string): Promise<string> {
+export async function loadFrom(
+  conversation: Conversation,
+  model: Model,
+  path: string,
+  goesOnWith: ContinuedWith = { rope: "saved", keepsLength: false },
+): Promise<string> {
   const saved = await loadChat(path);
   if (saved.model !== model.info.name)
     fail("INVALID_ARGUMENT", path, `was saved with the model ${saved.model}, but this chat uses ${model.info.name}`);
   try {
-    conversation.restore(saved);
+    conversation.restore(saved, goesOnWith);
   } catch (error) {
     throw renamed(error, () => path);
   }

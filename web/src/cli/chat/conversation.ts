@@ -6,6 +6,7 @@ import {
   type FinishReason,
   type FullPolicy,
   type Model,
+  type RestoredRope,
   type SamplingOptions,
   type Session,
   type SessionOptions,
@@ -18,6 +19,12 @@ export interface AnswerOptions extends SamplingOptions {
   /** Maximum number of tokens in an answer. */
   maxTokens: number;
   whenFull: FullPolicy;
+}
+
+/** What a chat that was saved goes on with. */
+export interface ContinuedWith {
+  rope: RestoredRope;
+  keepsLength: boolean;
 }
 
 /** An answer of the model, with its statistics. */
@@ -61,14 +68,19 @@ export class Conversation {
   }
 
   /**
-   * Replaces the messages by saved ones. A context that was extended before the chat was saved is as long again. Throws
-   * as {@link Session.restore}; the chat is then unchanged.
+   * Replaces the messages by saved ones. Throws as {@link Session.restore}; the chat is then unchanged.
+   * @param rope - the RoPE that goes on: the saved one, or the model's
+   * @param keepsLength - whether the context length stays. Else a context that was extended before the chat was saved is as long again.
    */
-  restore({ messages, contextLength, session: bytes }: Omit<SavedChat, "model">): void {
+  restore(
+    { messages, contextLength: saved, session: bytes }: Omit<SavedChat, "model">,
+    { rope, keepsLength }: ContinuedWith,
+  ): void {
     const { contextLength: before } = this.session;
+    const contextLength = keepsLength ? before : Math.max(saved, before);
     if (contextLength > before) this.session.retune({}, { contextLength });
     try {
-      this.session.restore(bytes);
+      this.session.restore(bytes, { rope });
     } catch (error) {
       if (contextLength > before) this.session.retune({}, { contextLength: before });
       throw error;

@@ -10,6 +10,7 @@ import {
   type SessionOptions,
 } from "../../index.node.js";
 import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
+import { warningOfDraft } from "../command_words.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
@@ -68,8 +69,8 @@ export async function withTextModel(
     const options = await loadAdapters(terminal, model, flags, signal);
     if (draftSource === undefined) return use(model, options, {});
     const { contextLength } = model.info;
-    return withModel(terminal, rw, draftSource, { contextLength, signal }, (draft) =>
-      use(model, options, { draft, ...(draftTokens !== undefined && { draftTokens }) }),
-    );
+    const withDraft = (draft: Model): Promise<void> =>
+      use(model, options, { draft, ...(draftTokens !== undefined && { draftTokens }) });
+    return withModel(terminal, rw, draftSource, { contextLength, signal }, withDraft, warningOfDraft);
   });
 }

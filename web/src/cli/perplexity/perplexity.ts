@@ -2,9 +2,11 @@
 import { fail } from "../../base/errors.js";
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
+import { LONGEST_CONTEXT } from "../../model/session/options.js";
 import { load, type Model, type PerplexityOptions, type RopeConfig } from "../../index.node.js";
 import { readTextFile } from "../input_file.js";
 import { interruptible } from "../interrupt.js";
+import { warningExceptLength } from "../command_words.js";
 import { modelOptions, requireText, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
@@ -58,7 +60,11 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     )
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .argument("<text>", "text file; - reads stdin")
-    .option("--window <n>", "tokens per window (default: the trained length, at most 4096)", parseInteger(2))
+    .option(
+      "--window <n>",
+      "tokens per window (default: the trained length, at most 4096)",
+      parseInteger(2, LONGEST_CONTEXT),
+    )
     .option(
       "--stride <n>",
       "tokens between the starts of two windows (default: half a window; a whole one with --by-position)",
@@ -85,7 +91,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
 async function run(terminal: Terminal, source: string, path: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const text = await (path === "-" ? readStream(process.stdin) : readTextFile(path));
   const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, await modelOptions(flags, flags.window, signal), async (model) => {
+  const measureAll = async (model: Model): Promise<void> => {
     requireText(model);
     const all = model.tokenizer.encode(text);
     const tokens = all.subarray(0, flags.tokens ?? all.length);
@@ -114,7 +120,9 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
       terminal.print(
         `\nMean loss (nats) by position in the window\n${positionTable(terminal, measured, windows, flags.byPosition)}`,
       );
-  });
+  };
+  const inWords = flags.scaling === undefined ? undefined : warningExceptLength;
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.window, signal), measureAll, inWords);
 }
 
 function windowOptions({ info }: Model, flags: Flags): WindowOptions {

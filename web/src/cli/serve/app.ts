@@ -3,10 +3,10 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
-import { messageOf } from "../../base/show.js";
+import { messageOf, show } from "../../base/show.js";
 import type { Model } from "../../index.node.js";
 import { type OpenAIClient, openaiClient } from "../../openai/client.js";
-import { errorBody, errorResponse } from "../../openai/errors.js";
+import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
 import { RequestQueue } from "./queue.js";
 import { inServerWords } from "./server_words.js";
 
@@ -48,9 +48,14 @@ export function createApp(model: Model, settings: AppSettings): App {
   let requests = 0;
 
   const app = new Hono({ strict: false }); // a path may end with a slash
-  app.onError((error, c) => {
+  const failure = (error: unknown): { status: number; body: ErrorBody } => {
+    if (closing.signal.aborted) return { status: 503, body: errorBody("the server is closing", "server_error") };
     const { status, body } = errorResponse(error);
-    return c.json(inServerWords(body), status as 400);
+    return { status, body: inServerWords(body) };
+  };
+  app.onError((error, c) => {
+    const { status, body } = failure(error);
+    return c.json(body, status as 400);
   });
   app.notFound((c) =>
     c.json(errorBody(`${c.req.method} ${c.req.path} isn't a path of this server`, "invalid_request_error"), 404),
@@ -119,7 +124,7 @@ export function createApp(model: Model, settings: AppSettings): App {
       if (!isChunks(result)) return c.json(result as object);
       const first = await result.next(); // errors until here have a status
       isStream = true;
-      return eventStream(first, result, leaving, end);
+      return eventStream(first, result, { leaving, end, failure });
     } finally {
       if (!isStream) end();
     }
@@ -147,10 +152,11 @@ function addReadPaths(app: Hono, client: OpenAIClient): void {
   app.get("/health", (c) => c.json({ status: "ok" }));
   app.get("/v1/models", (c) => c.json(client.models.list()));
   app.get("/v1/models/:id", (c) => {
-    const found = client.models.list().data.find(({ id }) => id === c.req.param("id"));
-    return found === undefined
-      ? c.json(errorBody("no such model", "invalid_request_error", "model", "model_not_found"), 404)
-      : c.json(found);
+    const [model] = client.models.list().data;
+    const id = c.req.param("id");
+    if (id === model!.id) return c.json(model);
+    const message = `there is no model ${show(id)} here; this server has ${show(model!.id)}`;
+    return c.json(errorBody(message, "invalid_request_error", "model", "model_not_found"), 404);
   });
 }
 
@@ -171,12 +177,19 @@ function isChunks(result: unknown): result is Chunks {
   return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 }
 
+interface Streaming {
+  /** Aborts the generation. */
+  leaving: AbortController;
+  /** Called once, when the stream has ended. */
+  end: () => void;
+  failure: (error: unknown) => { body: ErrorBody };
+}
+
 /** Sends chunks as events. The client that goes away aborts the generation. */
 function eventStream(
   first: IteratorResult<object, void>,
   chunks: Chunks,
-  leaving: AbortController,
-  end: () => void,
+  { leaving, end, failure }: Streaming,
 ): Response {
   const encoder = new TextEncoder();
   const event = (data: string): Uint8Array => encoder.encode(`data: ${data}\n\n`);
@@ -197,8 +210,7 @@ function eventStream(
         }
         controller.enqueue(event("[DONE]"));
       } catch (error) {
-        if (!leaving.signal.aborted)
-          controller.enqueue(event(JSON.stringify(inServerWords(errorResponse(error).body))));
+        if (!leaving.signal.aborted) controller.enqueue(event(JSON.stringify(failure(error).body)));
       }
       endOnce();
       controller.close();
@@ -219,6 +231,7 @@ function isLoopbackName(host: string): boolean {
 }
 
 function hasToken(header: string | undefined, token: string): boolean {
+  const given = /^bearer +(.*)$/i.exec(header ?? "")?.[1] ?? "";
   const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hash(header ?? ""), hash(`Bearer ${token}`));
+  return timingSafeEqual(hash(given), hash(token));
 }

@@ -47,7 +47,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .option("--host <address>", "address to listen on; 0.0.0.0 for all", "127.0.0.1")
     .option("--port <n>", "port to listen on; 0: any free one", parseInteger(0, 65535), 8080)
     .option("--name <text>", "model name in responses (default: the name of the folder or file, or on the Hub)")
-    .option("--token <text>", "bearer token that requests must have (default: $ROPEWALK_TOKEN, or none)")
+    .option("--token <text>", "bearer token that requests must have (default: $ROPEWALK_TOKEN, or none)", parseToken)
     .option(
       "--cors <origin>",
       "let pages of this origin read answers; repeatable (default: none)",
@@ -69,7 +69,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const { host, port, cors = [], maxBody, parallel, maxQueue } = flags;
   const token = flags.token ?? process.env["ROPEWALK_TOKEN"];
-  if (token === "") fail("INVALID_ARGUMENT", "--token", "must not be empty");
+  if (token === "") fail("INVALID_ARGUMENT", "ROPEWALK_TOKEN", "is empty; set a token, or unset the variable");
   const isLocal = LOOPBACK.test(host);
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");
@@ -91,6 +91,12 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     await server.close();
     terminal.result({ model: model.info.name, address: server.address, requests: app.requests() });
   });
+}
+
+/** A variable that is empty, and not in quotes, leaves the next option as the token. */
+function parseToken(text: string): string {
+  if (text === "" || text.startsWith("--")) throw new InvalidArgumentError("The token is missing.");
+  return text;
 }
 
 function parseOrigin(text: string): string {

@@ -4,7 +4,7 @@ import { type CacheKind, storeFor } from "../cache/piece_store.js";
 import { withCache } from "../cache/source.js";
 import { type HttpOptions, openHttp } from "../http/source.js";
 import type { OpenUrl } from "../http/urls.js";
-import { RopewalkError } from "../../base/errors.js";
+import { fail, problemOf, RopewalkError } from "../../base/errors.js";
 import { networkError } from "../errors.js";
 import type { FilePlatform } from "../platform.js";
 import { bearer } from "./access.js";
@@ -140,8 +140,9 @@ async function repositoryOf(
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.code !== "NETWORK") throw error;
     const found = await kept(error.message);
-    if (found === undefined) throw error;
-    return found;
+    if (found !== undefined) return found;
+    const hint = disk === undefined ? "" : "; and no file or folder here has this name";
+    fail("NETWORK", error.field, problemOf(error) + hint, { cause: error });
   }
 }
 

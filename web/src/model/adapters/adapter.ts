@@ -31,20 +31,24 @@ export interface AdapterInfo {
 export class Adapter implements Disposable {
   /** Description of the adapter. */
   readonly info: AdapterInfo;
-  /** Of its model. @internal */
-  readonly model: AdapterModel;
   /** 8 hexadecimal digits that tell its weights from others. @internal */
   readonly fingerprint: string;
+  readonly #model: AdapterModel;
   readonly #owned: Owned;
   #onDispose: (() => void) | undefined;
 
   /** @internal */
   constructor(model: AdapterModel, owned: Owned, fingerprint: string, info: AdapterInfo, onDispose: () => void) {
-    this.model = model;
+    this.#model = model;
     this.fingerprint = fingerprint;
     this.info = info;
     this.#owned = owned;
     this.#onDispose = onDispose;
+  }
+
+  /** @internal */
+  get model(): AdapterModel {
+    return this.#model;
   }
 
   /** Throws DISPOSED. @internal */
@@ -62,7 +66,7 @@ export class Adapter implements Disposable {
    * DISPOSED.
    */
   dispose(): void {
-    if (this.#owned.isAlive) this.model.forgetAdapter(this.#owned.address);
+    if (this.#owned.isAlive) this.#model.forgetAdapter(this.#owned.address);
     this.#owned.dispose();
     this.#onDispose?.();
     this.#onDispose = undefined;
