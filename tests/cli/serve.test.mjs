@@ -294,6 +294,23 @@ test("a context longer than the RoPE supports is a warning", async () => {
   );
 });
 
+test("--lora: requests use the adapter", async () => {
+  const golden = (path) => fileURLToPath(new URL(`../golden/${path}/`, import.meta.url));
+  const [llama, adapter] = [golden("tiny_models/llama"), golden("adapters/llama_all")];
+  const flags = ["--temperature", "0", "-n", "9", "--json", "--lora", `${adapter}:-2`];
+  const wanted = JSON.parse((await ropewalk(["generate", llama, "the cat", ...flags])).stdout);
+  await serving(
+    ["--lora", `${adapter}:-2`],
+    async ({ address }) => {
+      const body = { prompt: "the cat", temperature: 0, max_tokens: 9 };
+      const { choices } = await (await post(address, "/v1/completions", body)).json();
+      assert.equal(choices[0].text, wanted.text);
+    },
+    {},
+    [llama],
+  );
+});
+
 test("a client that leaves ends its generation, and the next one is served", async () => {
   const controller = new AbortController();
   const stream = await shared.client.chat.completions.create(

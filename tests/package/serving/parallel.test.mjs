@@ -94,6 +94,30 @@ test("a call that is aborted leaves the others their answers", async () => {
   model.dispose();
 });
 
+for (const [place, runtime] of [
+  ["this thread", rw],
+  ["a Worker", inWorker],
+])
+  test(`all calls use the adapters of a client, in ${place}`, async () => {
+    const model = await runtime.model(tinyModel("llama"), { chatTemplate });
+    const adapter = await model.loadAdapter(tinyModel("../adapters/llama_all"));
+    const adapters = [{ adapter, scale: -2 }];
+    const wanted = { text: "", texts: await model.embed(["the cat"], { adapters }) };
+    const options = { temperature: 0, maxTokens: 12, skipSpecial: false, adapters };
+    for await (const piece of model.generate("the cat", options)) wanted.text += piece.text;
+    const client = openai(model, { adapters, parallel: 2 });
+    const answers = await Promise.all([1, 2].map(() => ask(client, "the cat", { temperature: 0 })));
+    for (const { choices } of answers) assert.equal(choices[0].text, wanted.text);
+    const plain = openai(model);
+    assert.notEqual((await ask(plain, "the cat", { temperature: 0 })).choices[0].text, wanted.text);
+    const { data } = await client.embeddings.create({ input: "the cat" });
+    assert.deepEqual(data[0].embedding, [...wanted.texts[0]]);
+    await rejects((async () => openai(model, { adapters: adapter }))(), "INVALID_ARGUMENT", "adapters");
+    client.dispose();
+    plain.dispose();
+    await model.dispose();
+  });
+
 test("parallel is checked", async () => {
   const model = await rw.model(tinyModel("llama"), { chatTemplate });
   for (const parallel of [0, 33, 1.5, "4"])

@@ -1,14 +1,19 @@
 // The model of a provider, which may still load, and the sessions of its chats.
-import { readServing, servedName, type ServingOptions } from "../serving/options.js";
+import { readServing, servedName, type Serving, type ServingOptions } from "../serving/options.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
 import { checkModel, type ServedModel } from "../serving/served_model.js";
 
 /** A model that may still load. */
 export type LoadingModel = ServedModel | PromiseLike<ServedModel>;
 
+interface OpenedModel extends Pick<Serving, "adapting"> {
+  readonly model: ServedModel;
+  readonly prompts: PromptSessions;
+}
+
 /** A model and the sessions of its chats. */
 export class ProvidedModel {
-  readonly #opened: Promise<{ model: ServedModel; prompts: PromptSessions }>;
+  readonly #opened: Promise<OpenedModel>;
   #name = "ropewalk";
 
   constructor(model: LoadingModel, options: ServingOptions | undefined) {
@@ -20,7 +25,7 @@ export class ProvidedModel {
     this.#opened = Promise.resolve(model).then((opened) => {
       checkModel(opened);
       this.#name = servedName(opened, serving);
-      return { model: opened, prompts: new PromptSessions(opened, serving.parallel) };
+      return { model: opened, prompts: new PromptSessions(opened, serving), adapting: serving.adapting };
     });
     this.#opened.catch(() => undefined); // the calls report it
   }
@@ -31,7 +36,7 @@ export class ProvidedModel {
   }
 
   /** Rejects with the reason why the model couldn't load. */
-  open(): Promise<{ model: ServedModel; prompts: PromptSessions }> {
+  open(): Promise<OpenedModel> {
     return this.#opened;
   }
 

@@ -43,11 +43,12 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
     maxEmbeddingsPerCall: Infinity,
     supportsParallelCalls: false,
     async doEmbed({ values, dimensions, abortSignal, providerOptions }) {
-      const { model } = await provided.open();
+      const { model, adapting } = await provided.open();
       const own: RopewalkEmbeddingOptions = ownOptions(providerOptions, EMBED);
       if (dimensions !== undefined && own.dimensions !== undefined)
         fail("INVALID_ARGUMENT", `${OWN}.dimensions`, "is the setting dimensions; leave one out");
       const options = {
+        ...adapting,
         ...own,
         ...(dimensions !== undefined && { dimensions }),
         ...(abortSignal && { signal: abortSignal }),
@@ -71,13 +72,17 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
       return modelId ?? provided.name;
     },
     async doRerank({ documents, query, topN, abortSignal, providerOptions }) {
-      const { model } = await provided.open();
+      const { model, adapting } = await provided.open();
       const details = "documents that are objects are read as JSON";
       const warnings: SharedV4Warning[] =
         documents.type === "object" ? [{ type: "compatibility", feature: "object documents", details }] : [];
       const texts =
         documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
-      const options = { ...ownOptions(providerOptions, RANK), ...(abortSignal && { signal: abortSignal }) };
+      const options = {
+        ...adapting,
+        ...ownOptions(providerOptions, RANK),
+        ...(abortSignal && { signal: abortSignal }),
+      };
       const ranked = await withFieldNames(RANK_NAMES, () => model.rank(query, texts, options), inCallWords);
       const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
       return { ranking, warnings };

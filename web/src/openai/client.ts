@@ -65,7 +65,7 @@ const CALL_OPTIONS = optionNames<CallOptions>("create()", { signal: true });
 export function openaiClient(model: ServedModel, options?: ServingOptions): OpenAIClient {
   checkModel(model);
   const serving = readServing(options, "openai()");
-  const prompts = new PromptSessions(model, serving.parallel);
+  const prompts = new PromptSessions(model, serving);
   const created = Math.floor(Date.now() / 1000);
   const name = servedName(model, serving);
 
@@ -95,7 +95,9 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
   return {
     chat: { completions: { create: createChat as OpenAIClient["chat"]["completions"]["create"] } },
     completions: { create: createCompletion as OpenAIClient["completions"]["create"] },
-    embeddings: { create: (body, options) => createEmbeddings(model, name, body, signalOf(options)) },
+    embeddings: {
+      create: (body, options) => createEmbeddings(model, { name, adapting: serving.adapting }, body, signalOf(options)),
+    },
     models: {
       list: () => ({ object: "list", data: [{ id: name, object: "model", created, owned_by: "ropewalk" }] }),
     },

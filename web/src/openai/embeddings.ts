@@ -6,6 +6,7 @@ import { show } from "../base/show.js";
 import type { EmbedOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
 import { withFieldNames } from "../base/field_names.js";
+import type { Serving } from "../serving/options.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { withoutNulls } from "./generation_request.js";
 
@@ -50,7 +51,7 @@ export interface EmbeddingList {
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT; and as model.embed() */
 export async function createEmbeddings(
   model: ServedModel,
-  name: string,
+  { name, adapting }: Pick<Serving, "adapting"> & { name: string },
   given: EmbeddingRequestFields,
   signal: AbortSignal | undefined,
 ): Promise<EmbeddingList> {
@@ -59,6 +60,7 @@ export async function createEmbeddings(
   const isBase64 = codeIn(["float", "base64"], encoding, "encoding_format") === 1;
   const size = model.info.embedding.dimensions;
   const options: EmbedOptions = {
+    ...adapting,
     ...(dimensions !== undefined && { dimensions: wholeNumber(dimensions, 1, size, "dimensions") }),
     ...(prompt != null && { prompt }),
     ...(pooling != null && { pooling }),

@@ -1,8 +1,10 @@
 // Options of what serves a model.
 import { wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
+import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
+import type { AdapterOptions } from "../model/adapters/in_use.js";
 import type { ServedModel } from "./served_model.js";
 
 /** How a model is served. */
@@ -14,12 +16,16 @@ export interface ServingOptions {
   parallel?: number;
   /** Model name in responses. Default: its name on the Hub, or that of its file. */
   name?: string;
+  /** LoRA adapters that all calls use, from `model.loadAdapter()`. Default: none. */
+  adapters?: AdapterOptions;
 }
 
 /** The options, checked. @internal */
 export interface Serving {
   readonly parallel: number;
   readonly name: string | undefined;
+  /** The option of sessions and embeddings. */
+  readonly adapting: { readonly adapters?: AdapterOptions };
 }
 
 /**
@@ -28,10 +34,16 @@ export interface Serving {
  * @internal
  */
 export function readServing(options: ServingOptions | undefined, call: string): Serving {
-  const { parallel, name } = checkOptions(options, optionNames<ServingOptions>(call, { parallel: true, name: true }));
+  const names = optionNames<ServingOptions>(call, { parallel: true, name: true, adapters: true });
+  const { parallel, name, adapters } = checkOptions(options, names);
   if (name !== undefined && (typeof name !== "string" || name === ""))
     fail("INVALID_ARGUMENT", "name", `must be a text that isn't empty (got ${show(name)})`);
-  return { parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"), name };
+  if (adapters !== undefined) listOf(adapters, "adapters", "loaded adapters");
+  return {
+    parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"),
+    name,
+    adapting: adapters === undefined ? {} : { adapters },
+  };
 }
 
 /** Model name in responses. @internal */

@@ -3,6 +3,7 @@ import { fail, RopewalkError } from "../base/errors.js";
 import { commonLength } from "../base/lists.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import { LEAST_COPIED, readsAlikeInParts } from "../model/several_texts.js";
+import type { Serving } from "./options.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
 
 const NO_TOKENS: readonly number[] = [];
@@ -39,13 +40,15 @@ export interface ServedCall {
 
 export class PromptSessions {
   readonly #model: ServedModel;
+  readonly #adapting: Serving["adapting"];
   readonly #slots: readonly Slot[];
   #calls = 0;
   #disposals = 0;
 
-  /** @param parallel - sessions, and so calls that run at the same time */
-  constructor(model: ServedModel, parallel: number) {
+  /** One session for each of `parallel` calls that run at the same time. */
+  constructor(model: ServedModel, { parallel, adapting }: Pick<Serving, "parallel" | "adapting">) {
     this.#model = model;
+    this.#adapting = adapting;
     this.#slots = Array.from({ length: parallel }, () => new Slot());
   }
 
@@ -121,7 +124,7 @@ export class PromptSessions {
     this.#checkCall(call);
     await this.#copyBeginning(slot, prompt, call);
     const { signal } = call;
-    slot.session ??= await this.#ofCall(call, (async () => this.#model.session())());
+    slot.session ??= await this.#ofCall(call, (async () => this.#model.session(this.#adapting))());
     const session = slot.session!;
     slot.prompt = prompt;
     const cached = commonLength(await session.tokens, prompt);

@@ -4,7 +4,7 @@ import { show } from "../base/show.js";
 import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Piece } from "../model/session/generate.js";
-import type { GenerateOptions, SessionAppendOptions } from "../model/session/options.js";
+import type { GenerateOptions, SessionAppendOptions, SessionOptions } from "../model/session/options.js";
 import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
 import type { ChatEncoder, DecodeOptions } from "../text/tokenizer.js";
 
@@ -31,7 +31,7 @@ export interface ServedModel {
   readonly info: ModelInfo;
   readonly chatTemplate: string | undefined;
   readonly tokenizer: ServedTokenizer;
-  session(): Awaitable<ServedSession>;
+  session(options?: Pick<SessionOptions, "adapters">): Awaitable<ServedSession>;
   promptTokens(prompt: Prompt): Promise<Int32Array>;
   renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string>;
   embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;

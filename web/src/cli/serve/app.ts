@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { messageOf, show } from "../../base/show.js";
-import type { Model } from "../../index.node.js";
+import type { AdapterOptions, Model } from "../../index.node.js";
 import { type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
 import { RequestQueue } from "./queue.js";
@@ -26,6 +26,8 @@ export interface AppSettings {
   isLocal: boolean;
   /** Model name in responses. */
   name: string | undefined;
+  /** Adapters of all requests. */
+  adapters: AdapterOptions | undefined;
 }
 
 /** The server, without its port. */
@@ -40,8 +42,8 @@ export interface App {
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
 export function createApp(model: Model, settings: AppSettings): App {
-  const { token, origins, maxBody, parallel, maxQueue, isLocal, name } = settings;
-  const client = openaiClient(model, { parallel, ...(name !== undefined && { name }) });
+  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters } = settings;
+  const client = openaiClient(model, { parallel, ...(name !== undefined && { name }), ...(adapters && { adapters }) });
   const queue = new RequestQueue(parallel, maxQueue);
   const closing = new AbortController();
   const running = new Set<Promise<void>>();

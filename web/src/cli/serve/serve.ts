@@ -8,12 +8,13 @@ import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, ChatTemplateFlags {
+interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
   host: string;
   name?: string;
   port: number;
@@ -60,7 +61,8 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .addOption(chatTemplateOption())
     .addOption(threadOption())
     .addOption(quantizeOption())
-    .addOption(kvOption());
+    .addOption(kvOption())
+    .addOption(loraOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
@@ -76,7 +78,9 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
-    const app = createApp(model, { token, origins: cors, maxBody: maxBody * 1024, parallel, maxQueue, isLocal, name });
+    const { adapters } = await loadAdapters(terminal, model, flags, signal);
+    const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
+    const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters });
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");

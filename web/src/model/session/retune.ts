@@ -10,7 +10,11 @@ import type { SessionText } from "./text.js";
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 
 /** Checks the arguments of Session.retune(), and returns what makes the change. @internal */
-export function retuning(text: SessionText, rope: RopeOverrides | undefined, options?: RetuneSessionOptions): () => void {
+export function retuning(
+  text: SessionText,
+  rope: RopeOverrides | undefined,
+  options?: RetuneSessionOptions,
+): () => void {
   if (rope === undefined) fail("INVALID_ARGUMENT", "rope", "is missing; pass what changes, or {}");
   const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
   const contextLength = checkContext(given ?? text.contextLength);
