@@ -16,7 +16,7 @@ class SlowModel {
   holds = new Set();
   #released = [];
 
-  async session(tokens = []) {
+  async session(options, tokens = []) {
     await tick();
     const session = new SlowSession(this, tokens, ++this.made);
     this.live.add(session);
@@ -59,7 +59,7 @@ class SlowSession {
   }
 
   fork() {
-    return this.#next(() => this.model.session(this.state));
+    return this.#next(() => this.model.session({}, this.state));
   }
 
   async dispose() {
@@ -97,7 +97,7 @@ async function answer(prompts, tokens, call = prompts.newCall(undefined)) {
 test("dispose() at any moment of a call ends it, and no session stays", async () => {
   for (let steps = 0; steps < 24; steps++) {
     const model = new SlowModel();
-    const prompts = new PromptSessions(model, 2);
+    const prompts = new PromptSessions(model, { parallel: 2, adapting: {} });
     const common = range(0, 40);
     if (steps % 2 === 1) await answer(prompts, prompt(common, 90)); // then the call copies it
     const one = answer(prompts, prompt(common, 91, 92)).then(
@@ -116,7 +116,7 @@ test("dispose() at any moment of a call ends it, and no session stays", async ()
 
 test("a call that was made before dispose() doesn't begin after it", async () => {
   const model = new SlowModel();
-  const prompts = new PromptSessions(model, 1);
+  const prompts = new PromptSessions(model, { parallel: 1, adapting: {} });
   const call = prompts.newCall(undefined);
   prompts.dispose();
   await assert.rejects(answer(prompts, prompt(1, 2), call), { code: "DISPOSED", field: "dispose" });
@@ -126,7 +126,7 @@ test("a call that was made before dispose() doesn't begin after it", async () =>
 
 test("a call doesn't wait until another one has read its prompt", async () => {
   const model = new SlowModel();
-  const prompts = new PromptSessions(model, 2);
+  const prompts = new PromptSessions(model, { parallel: 2, adapting: {} });
   model.holds.add(7);
   const slow = answer(prompts, prompt(5, 6, 7, 8));
   for (let i = 0; i < 20; i++) await tick();
@@ -141,7 +141,7 @@ test("a call doesn't wait until another one has read its prompt", async () => {
 
 test("a session whose memory is needed for another call is no error of a call that looks at it", async () => {
   const model = new SlowModel();
-  const prompts = new PromptSessions(model, 3);
+  const prompts = new PromptSessions(model, { parallel: 3, adapting: {} });
   await answer(prompts, prompt(range(0, 40), 90));
   const [first] = model.live;
   const call = answer(prompts, prompt(range(0, 40), 91));
@@ -157,7 +157,7 @@ test("a common beginning is copied only if the copy is exact", async () => {
   ]) {
     const model = new SlowModel();
     model.info = { layers: [layer] };
-    const prompts = new PromptSessions(model, 2);
+    const prompts = new PromptSessions(model, { parallel: 2, adapting: {} });
     await answer(prompts, prompt(range(0, 40), range(100, 60)));
     assert.equal((await answer(prompts, prompt(range(0, 40), range(200, 60)))).cached, cached, layer.kind);
   }
