@@ -20,7 +20,7 @@ export interface ServingOptions {
   adapters?: AdapterOptions;
 }
 
-/** The options, checked. @internal */
+/** The options, checked. */
 export interface Serving {
   readonly parallel: number;
   readonly name: string | undefined;
