@@ -53,13 +53,13 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
 Status Activations::quantize(const MatmulKernels& kernels) {
   if (is_quantized_) return Status::ok;
   choose_turns(kernels);
-  const int alone = in_tiles() ? tokens_ - first_alone() : 0;
-  const std::uint64_t size = static_cast<std::uint64_t>(filled_tokens() + alone) * columns_;
+  const int first_twice = in_tiles() ? first_alone() : tokens_;  // tokens from here on take turns, and lie alone as well
+  const std::uint64_t size = static_cast<std::uint64_t>(filled_tokens() + tokens_ - first_twice) * columns_;
   const bool has_room = bytes_.resize(size) && words_.resize(size) && scales_.resize(size / 32) && sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   is_quantized_ = true;
   each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, rows(token, 0, 1).quantized); });
-  for (int t = tokens_ - alone; t < tokens_; ++t) kernels.quantize(floats_ + t * stride_, columns_, this->alone(t, 0).quantized);
+  for (int t = first_twice; t < tokens_; ++t) kernels.quantize(floats_ + t * stride_, columns_, alone(t, 0).quantized);
   return Status::ok;
 }
 

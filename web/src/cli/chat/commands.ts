@@ -8,7 +8,7 @@ import { supportedLength } from "../../model/session/supported_length.js";
 import { renamed } from "../../base/field_names.js";
 import { modelSummary } from "../loaded_model.js";
 import { formatBytes, ropeSummary } from "../format.js";
-import { parseScaling } from "../rope_options.js";
+import { type NamedScaling, parseScaling } from "../rope_options.js";
 
 interface ChatCommand {
   /** Placeholder of the argument; "" for a command without one. */
@@ -80,7 +80,7 @@ function retune({ session, startLength }: Conversation, model: Model, argument: 
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
 }
 
-function scalingFrom(argument: string): ReturnType<typeof parseScaling>["overrides"] {
+function scalingFrom(argument: string): NamedScaling["overrides"] {
   try {
     return parseScaling(argument).overrides;
   } catch (error) {
