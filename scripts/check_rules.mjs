@@ -66,7 +66,7 @@ const packageFolders = {
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
 const packageEntries =
-  /^(api|index|inline|inline_platform|inline_wasm|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
+  /^(api|index|inline|inline_helper|inline_platform|inline_wasm|own_helper|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [

@@ -32,6 +32,8 @@ export async function openSite() {
     "/isolated/no-workers/pages/": { folder: pages, isIsolated: true, csp: CSP_WITHOUT_WORKERS },
     "/isolated/blobs/pages/": { folder: pages, isIsolated: true, csp: `${STRICT_CSP}; worker-src blob:` },
     "/isolated/package/": { folder: unpacked, isIsolated: true },
+    "/isolated/no-helper/": { folder: unpacked, isIsolated: true },
+    "/isolated/no-helper/dist/load/": { folder: pages, isIsolated: true },
     "/isolated/models/": { folder: join(root, "tests", "golden", "tiny_models"), isIsolated: true },
     "/examples/": { folder: join(root, "examples"), packages: { ropewalk: ENTRIES.good } },
     "/page/": { folder: unpacked, wasm: WASM_ANSWERS.page },

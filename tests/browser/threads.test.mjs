@@ -60,9 +60,30 @@ for (const name of BROWSERS) {
         }),
       );
 
-      await t.test("a Worker starts helpers of its own", () =>
-        withPage(browser, isolated, async (run) => assert.deepEqual(await run("workerThreads", WORKER), [3, 2])),
+      await t.test("a page starts helpers for its Worker, and ends them with it", () =>
+        withPage(browser, isolated, async (run) => {
+          const afterDispose = [2, 0];
+          assert.deepEqual(await run("workerThreads", WORKER), [[3, 3], [2, 2], afterDispose]);
+        }),
       );
+
+      await t.test("helpers of a Worker that were ended are missed by nobody", () =>
+        withPage(browser, isolated, async (run) => {
+          const expected = { started: 4, isSame: true, threads: 2 };
+          assert.deepEqual(await run("endHelpersOfWorker", WORKER, MODEL), expected);
+        }),
+      );
+
+      await t.test("without the script of helpers there is one thread, and an error says what to do", async () => {
+        const { page } = await open(browser, `${isolated}/pages/index.html`);
+        for (const entry of ["index", "worker"]) {
+          const address = `/isolated/no-helper/dist/${entry}.js`;
+          const [auto, error, one] = await runTask(page, "countThreads", address, {}, [2, 1]);
+          assert.deepEqual([auto, error.code, error.field, one], [1, "WASM_LOAD", "threads", 1], entry);
+          assert.match(error.message, /a helper thread couldn't start: check that load\/helper_thread\.js is served/);
+        }
+        await page.close();
+      });
 
       await t.test("a page that may not start Workers has one thread", async () => {
         const { page } = await open(browser, `${isolated}/no-workers/pages/index.html`);

@@ -4,32 +4,14 @@
  * @packageDocumentation
  */
 import { type Load, loadOn, type Platform } from "./load/load.js";
-import { outsideCache } from "./load/missing_file.js";
-import { addressNextTo, isFromOtherOrigin, scriptWorker } from "./load/other_origin.js";
 import { webThreads } from "./load/web_threads.js";
+import { ownHelper } from "./own_helper.js";
+import { ownWasm } from "./own_wasm.js";
 import glue from "./wasm/ropewalk.js";
 
 export * from "./api.js";
 
-// Both addresses are written out, because bundlers look for `new URL("…", import.meta.url)`.
-const platform: Platform = {
-  glue: () => glue,
-  wasm: (file) => {
-    const { href } =
-      file === "relaxed"
-        ? new URL("./wasm/ropewalk.relaxed.wasm", import.meta.url)
-        : new URL("./wasm/ropewalk.wasm", import.meta.url);
-    return outsideCache(href);
-  },
-  threads: () =>
-    webThreads(
-      () =>
-        isFromOtherOrigin(import.meta.url)
-          ? scriptWorker(addressNextTo(import.meta.url, "load/helper_thread.js"))
-          : new Worker(new URL("./load/helper_thread.js", import.meta.url)),
-      "check that load/helper_thread.js is served next to the package, with the page's Cross-Origin-Embedder-Policy",
-    ),
-};
+const platform: Platform = { glue: () => glue, wasm: ownWasm, threads: () => webThreads(ownHelper) };
 
 /**
  * Loads the wasm module and returns the runtime object. Fetches the wasm file next to this script. Further calls return the same object for

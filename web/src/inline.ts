@@ -4,13 +4,15 @@
  *
  * @packageDocumentation
  */
+import { inlineHelper } from "./inline_helper.js";
 import { inlinePlatform } from "./inline_platform.js";
 import { inlineWasm } from "./inline_wasm.js";
 import { type Load, loadOn, type Platform } from "./load/load.js";
+import { webThreads } from "./load/web_threads.js";
 
 export * from "./api.js";
 
-const platform: Platform = { ...inlinePlatform(), wasm: inlineWasm };
+const platform: Platform = { ...inlinePlatform(() => webThreads(inlineHelper)), wasm: inlineWasm };
 
 /** Same as in the main entry, but fetches nothing. */
 export const load: Load = (options) => loadOn(platform, options);

@@ -3,20 +3,12 @@ import { isNode } from "./base/builtins.node.js";
 import { nodeFilePlatform, readLocal } from "./files/platform.node.js";
 import type { Platform } from "./load/load.js";
 import { nodeThreads } from "./load/threads.node.js";
-import { textWorker } from "./load/text_worker.js";
-import { webThreads } from "./load/web_threads.js";
 import glue from "./wasm/ropewalk.js";
 import helperScript from "./wasm/helper_thread.inline.js";
 
-/** All but the wasm. @internal */
-export const inlinePlatform = (): Omit<Platform, "wasm"> => ({
+/** All but the wasm. `pageThreads` is for pages and their Workers. @internal */
+export const inlinePlatform = (pageThreads: NonNullable<Platform["threads"]>): Omit<Platform, "wasm"> => ({
   glue: () => glue,
-  threads: () =>
-    isNode()
-      ? nodeThreads(helperScript)
-      : webThreads(
-          () => textWorker(helperScript, {}),
-          "check that the content security policy allows worker-src blob:",
-        ),
+  threads: () => (isNode() ? nodeThreads(helperScript) : pageThreads()),
   ...(isNode() && { files: nodeFilePlatform, readFile: readLocal }),
 });

@@ -5,6 +5,7 @@
  */
 import { missingFileHint, outsideCache } from "./load/missing_file.js";
 import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./load/other_origin.js";
+import { helperNextTo, ownHelper } from "./own_helper.js";
 import { pageThread } from "./worker/page_thread.js";
 import type { Thread } from "./worker/rpc_client.js";
 import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
@@ -22,6 +23,7 @@ function startThread(workerUrl: string | undefined): Thread {
         ? moduleWorker(address)
         : new Worker(/* webpackIgnore: true */ address, { type: "module" }),
       `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy${missingFileHint(address)}`,
+      helperNextTo(address),
     );
   }
   // Bundlers look for new Worker(new URL("…", import.meta.url)), so the other way must not look like it.
@@ -32,6 +34,7 @@ function startThread(workerUrl: string | undefined): Thread {
   const thread = pageThread(
     worker,
     `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${missingFileHint(script)}; else ${HELP}`,
+    ownHelper,
   );
   const elsewhere = outsideCache(script);
   return elsewhere === script ? thread : { ...thread, elsewhere };

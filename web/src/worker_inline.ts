@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 import { isNode } from "./base/builtins.node.js";
+import { inlineHelper } from "./inline_helper.js";
 import { inlineWasm } from "./inline_wasm.js";
 import type { LoadOptions } from "./load/load.js";
 import { textWorker } from "./load/text_worker.js";
@@ -17,9 +18,7 @@ import script from "./wasm/worker_thread.inline.js";
 export * from "./worker/api.js";
 
 const startThread = (): Thread => ({
-  ...(isNode()
-    ? nodeThread(script)
-    : pageThread(textWorker(script, {}), "check that the content security policy allows worker-src blob:")),
+  ...(isNode() ? nodeThread(script) : pageThread(textWorker(script, {}), inlineHelper.hint, inlineHelper)),
   wasm: inlineWasm,
 });
 

@@ -3,15 +3,14 @@ import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import { isNode, node } from "./base/builtins.node.js";
 import { fail } from "./base/errors.js";
 import { inlinePlatform } from "./inline_platform.js";
-import { loadOn, type Platform } from "./load/load.js";
+import { clientThreads } from "./worker/client_threads.js";
 import type { Endpoint } from "./worker/protocol.js";
 import { serveClient } from "./worker/rpc_server.js";
 
-const platform: Platform = {
-  ...inlinePlatform(),
-  wasm: () => fail("WASM_LOAD", "wasm", "was not sent to the Worker"),
-};
 const port = isNode() ? node.threads.parentPort : null;
 const endpoint = port === null ? (globalThis as unknown as Endpoint) : nodeEndpoint(port);
 
-serveClient(endpoint, (options) => loadOn(platform, options));
+serveClient(endpoint, (client) => ({
+  ...inlinePlatform(() => clientThreads(client)),
+  wasm: () => fail("WASM_LOAD", "wasm", "was not sent to the Worker"),
+}));

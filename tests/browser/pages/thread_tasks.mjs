@@ -52,19 +52,30 @@ export async function hashes(entry, modelAddress, build, counts) {
   return results;
 }
 
-/** Ends helpers of a runtime behind its back, then computes again. */
-export async function endHelpers(entry) {
+/** Collects the Workers that this page starts. They tell whether they were ended. */
+function watchWorkers() {
   const started = [];
   const OwnWorker = Worker;
   globalThis.Worker = class extends OwnWorker {
+    hasEnded = false;
     constructor(...given) {
       super(...given);
       started.push(this);
     }
+    terminate() {
+      this.hasEnded = true;
+      super.terminate();
+    }
   };
+  return { started, stop: () => (globalThis.Worker = OwnWorker) };
+}
+
+/** Ends helpers of a runtime behind its back, then computes again. */
+export async function endHelpers(entry) {
+  const { started, stop } = watchWorkers();
   const { load } = await freshEntry(entry);
   const rw = await load({ threads: 4 });
-  globalThis.Worker = OwnWorker;
+  stop();
   const rope = rw.rope({ head_dim: 128, pairing: "half" });
   const compute = () =>
     hashOf(rope.rotate(wave(600 * 8 * 128, 0.1), { layout: "thd", shape: [600, 8, 128], positions: 5 }));
@@ -75,13 +86,38 @@ export async function endHelpers(entry) {
   return { started: started.length, isSame: after === before && compute() === before, threads: rw.threads };
 }
 
-/** Threads of `ropewalk/worker`. */
+/** Threads of `ropewalk/worker`, and the Workers that run: after load(), after a change of their number, and after dispose(). */
 export async function workerThreads(entry) {
+  const { started, stop } = watchWorkers();
+  const running = () => started.filter(({ hasEnded }) => !hasEnded).length;
   const { load } = await import(entry);
   const rw = await load({ threads: 3 });
-  const counts = [rw.threads];
+  const counts = [[rw.threads, running()]];
   await rw.useThreads(2);
-  counts.push(rw.threads);
+  counts.push([rw.threads, running()]);
   await rw.dispose();
+  counts.push([rw.threads, running()]);
+  stop();
   return counts;
+}
+
+/** A model of `ropewalk/worker` reads a prompt after its helpers were ended behind its back: whether its logits are the same, and its threads. */
+export async function endHelpersOfWorker(entry, modelAddress) {
+  const { started, stop } = watchWorkers();
+  const { load } = await import(entry);
+  const rw = await load({ threads: 4 });
+  stop();
+  const model = await rw.model(modelAddress, { contextLength: 512 });
+  const logits = async () => {
+    const session = await model.session();
+    await session.append(Array.from({ length: 300 }, (_, i) => 3 + (i % 60)));
+    return hashOf(await session.logits());
+  };
+  const before = await logits();
+  for (const worker of started.slice(1)) worker.terminate();
+  const isSame = (await logits()) === before;
+  await rw.useThreads(2);
+  const result = { started: started.length, isSame, threads: rw.threads };
+  await rw.dispose();
+  return result;
 }

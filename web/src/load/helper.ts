@@ -6,7 +6,6 @@ const PATIENCE_MS = 10_000;
 
 /** A Worker that runs helper_thread.ts. @internal */
 export interface HelperWorker {
-  postMessage(task: HelperTask): void;
   terminate(): void;
   /** Sets whether it keeps the process alive. */
   keepAlive?(isKept: boolean): void;
@@ -19,8 +18,8 @@ export interface HelperEvents {
   failure: (reason: string) => void;
 }
 
-/** Starts a Worker. @internal */
-export type StartHelper = (events: HelperEvents) => HelperWorker;
+/** Starts a Worker with a task. @internal */
+export type StartHelper = (task: HelperTask, events: HelperEvents) => HelperWorker;
 
 /** @internal */
 export class Helper {
@@ -34,7 +33,7 @@ export class Helper {
     let setReady!: () => void, reject!: (reason: Error) => void, setStopped!: () => void;
     const started = new Promise<void>((resolve, rejectReady) => ([setReady, reject] = [resolve, rejectReady]));
     this.#stopped = new Promise((resolve) => (setStopped = resolve));
-    this.#worker = start({
+    this.#worker = start(task, {
       message: (message) => (message === "ready" ? setReady() : setStopped()),
       failure: (reason) => {
         reject(new Error(reason));
@@ -44,7 +43,6 @@ export class Helper {
     });
     this.ready = within(started, "it doesn't answer").finally(() => this.#worker.keepAlive?.(false));
     this.ready.catch(() => undefined);
-    this.#worker.postMessage(task);
   }
 
   /** Ends it. It must have been told to stop. */

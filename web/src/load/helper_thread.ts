@@ -16,8 +16,9 @@ export interface HelperTask {
 /** What a helper tells its owner: that it runs, and that it was stopped. @internal */
 export type HelperMessage = "ready" | "stopped";
 
+/** To its owner. The page that starts a helper for its Worker sends it a port to the Worker, from which the task comes. */
 interface Port {
-  onmessage: ((event: { data: HelperTask }) => void) | null;
+  onmessage: ((event: { data: HelperTask | Port }) => void) | null;
   postMessage(message: HelperMessage): void;
 }
 
@@ -26,9 +27,13 @@ interface NodeProcess {
 }
 
 const node = (globalThis as { process?: NodeProcess }).process?.getBuiltinModule?.("node:worker_threads");
-const port = node?.parentPort ?? (globalThis as unknown as Port);
+listen(node?.parentPort ?? (globalThis as unknown as Port));
 
-port.onmessage = ({ data: { module, memory, help, setStack, stack, thread } }) => {
+function listen(port: Port): void {
+  port.onmessage = ({ data }) => ("module" in data ? compute(data, port) : listen(data));
+}
+
+function compute({ module, memory, help, setStack, stack, thread }: HelperTask, port: Port): void {
   const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     // parts of jobs don't call JavaScript
@@ -42,4 +47,4 @@ port.onmessage = ({ data: { module, memory, help, setStack, stack, thread } }) =
   port.postMessage("ready");
   exports[help]!(thread);
   port.postMessage("stopped");
-};
+}

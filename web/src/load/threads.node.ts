@@ -6,14 +6,14 @@ import type { ThreadPlatform } from "./threads.js";
 /** Threads that run `script`, the text of helper_thread.ts: bundlers for Node don't find the files of Workers. @internal */
 export function nodeThreads(script: string): ThreadPlatform {
   return {
-    startHelper: ({ message, failure }) => {
+    startHelper: (task, { message, failure }) => {
       const worker = new node.threads.Worker(script, { eval: true, execArgv: [] });
       let isEnding = false;
       worker.on("message", (data: HelperMessage) => message(data));
       worker.on("error", ({ message: reason }) => failure(reason));
       worker.on("exit", (code) => isEnding || failure(`it ended with code ${code}`));
+      worker.postMessage(task);
       return {
-        postMessage: (task) => worker.postMessage(task),
         terminate: () => {
           isEnding = true;
           void worker.terminate();

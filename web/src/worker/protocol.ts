@@ -125,12 +125,13 @@ export interface ServerMethods {
   dispose(id: number): void;
 }
 
-/** The server as the client sees it. @internal */
-export type RemoteServer = {
-  [Name in keyof ServerMethods]: (
-    ...args: Parameters<ServerMethods[Name]>
-  ) => Promise<Awaited<ReturnType<ServerMethods[Name]>>>;
+/** Methods as the other side sees them. */
+type Remote<Methods extends Record<keyof Methods, (...args: never) => unknown>> = {
+  [Name in keyof Methods]: (...args: Parameters<Methods[Name]>) => Promise<Awaited<ReturnType<Methods[Name]>>>;
 };
+
+/** The server as the client sees it. @internal */
+export type RemoteServer = Remote<ServerMethods>;
 
 /** One end of the message channel: a Worker, or the global scope inside it. @internal */
 export interface Endpoint {
@@ -140,6 +141,16 @@ export interface Endpoint {
 }
 
 /** What the server calls in the caller's thread. @internal */
-export interface ClientMethods {
+export interface ClientMethods extends HelperMethods {
   callback(call: number, name: Callback, value: unknown): void;
 }
+
+/** What the server calls in a page, and nowhere else. @internal */
+export interface HelperMethods {
+  /** Starts a helper thread, which gets its task from `port`. Resolves with the reason if it can't start, or ends by itself. */
+  startHelper(id: number, port: MessagePort): Promise<string>;
+  endHelper(id: number): void;
+}
+
+/** The client as the server sees it. @internal */
+export type RemoteClient = Remote<ClientMethods>;

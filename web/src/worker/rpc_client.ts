@@ -11,6 +11,7 @@ import {
   type ClientMethods,
   type CloneableOptions,
   type Endpoint,
+  type HelperMethods,
   type RemoteServer,
   type Reply,
 } from "./protocol.js";
@@ -27,9 +28,11 @@ export interface Thread {
   readonly onFailure: (listener: (reason: string) => void) => void;
   /** The package's wasm, if the thread doesn't find it by itself. */
   readonly wasm?: (file: WasmFile) => Promise<URL | Uint8Array>;
+  /** In a page: starts and ends helper threads for it. */
+  readonly helpers?: HelperMethods;
   /** Another address of its script, to try if it can't start. */
   readonly elsewhere?: string;
-  /** Ends the thread at once. */
+  /** Ends the thread and its helpers at once. */
   readonly terminate: () => void;
 }
 
@@ -70,7 +73,7 @@ export class RpcClient {
       (id) => void this.send((server) => server.dispose(id)).catch(() => undefined),
     );
     const callback: ClientMethods["callback"] = (call, name, value) => this.#runCallback(call, name, value);
-    expose({ callback } satisfies ClientMethods, thread.endpoint);
+    expose({ callback, ...thread.helpers } satisfies Partial<ClientMethods>, thread.endpoint);
     thread.onFailure((reason) =>
       this.#close(() => rejected("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
     );

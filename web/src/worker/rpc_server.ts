@@ -3,7 +3,7 @@ import { expose, transfer, wrap } from "comlink";
 import { fail } from "../base/errors.js";
 import type { CachedModel } from "../files/cache/models.js";
 import type { ModelSource } from "../files/model_files.js";
-import type { Load, LoadOptions } from "../load/load.js";
+import { type LoadOptions, loadOn, type Platform } from "../load/load.js";
 import type { Piece } from "../model/session/generate.js";
 import type { Adapter } from "../model/adapters/adapter.js";
 import type { AdapterOptions } from "../model/adapters/in_use.js";
@@ -30,6 +30,7 @@ import type {
   CloneableOptions,
   Endpoint,
   ModelHandle,
+  RemoteClient,
   Reply,
   RuntimeState,
   ServerMethods,
@@ -91,21 +92,21 @@ const INVOCABLE = {
 
 /** Runs a client's calls inside the Worker. @internal */
 export class RpcServer implements ServerMethods {
-  readonly #load: Load;
-  readonly #callback: ClientMethods["callback"];
+  readonly #platform: Platform;
+  readonly #client: RemoteClient;
   readonly #objects = new Map<number, Entry>();
   readonly #calls = new Map<number, AbortController>();
   readonly #generations = new Map<number, Generation>();
   #runtime: Ropewalk | undefined;
   #last = 0;
 
-  constructor(load: Load, callback: ClientMethods["callback"]) {
-    this.#load = load;
-    this.#callback = callback;
+  constructor(platform: Platform, client: RemoteClient) {
+    this.#platform = platform;
+    this.#client = client;
   }
 
   async load(options: CloneableOptions<LoadOptions>): Promise<RuntimeState> {
-    this.#runtime = await this.#load(options);
+    this.#runtime = await loadOn(this.#platform, options);
     const { build, kernels, threads } = this.#runtime;
     return { build, kernels, threads };
   }
@@ -293,7 +294,7 @@ export class RpcServer implements ServerMethods {
     const controller = new AbortController();
     this.#calls.set(call.id, controller);
     const callbacks = Object.fromEntries(
-      call.callbacks.map((name) => [name, (value: unknown) => this.#callback(call.id, name, value)]),
+      call.callbacks.map((name) => [name, (value: unknown) => void this.#client.callback(call.id, name, value)]),
     );
     try {
       return await run({ ...options, ...callbacks, signal: controller.signal });
@@ -303,11 +304,11 @@ export class RpcServer implements ServerMethods {
   }
 }
 
-/** Serves the client at the other end of `endpoint`. @internal */
-export function serveClient(endpoint: Endpoint, load: Load): void {
+/** Serves the client at the other end of `endpoint` with a module of the platform. @internal */
+export function serveClient(endpoint: Endpoint, platformFor: (client: RemoteClient) => Platform): void {
   registerErrorTransfer();
-  const client = wrap<ClientMethods>(endpoint);
-  expose(new RpcServer(load, (call, name, value) => void client.callback(call, name, value)), endpoint);
+  const client: RemoteClient = wrap<ClientMethods>(endpoint);
+  expose(new RpcServer(platformFor(client), client), endpoint);
 }
 
 function failDisposed(kind: Kind): never {

@@ -1,0 +1,23 @@
+// The script of helper threads in a page: the file of this package.
+import { addressNextTo, isFromOtherOrigin, scriptWorker } from "./load/other_origin.js";
+import type { HelperScript } from "./load/web_threads.js";
+
+const NAME = "load/helper_thread.js";
+
+/** The file next to this script. Its address is written out, because bundlers look for `new Worker(new URL("…", import.meta.url))`. @internal */
+export const ownHelper: HelperScript = {
+  start: () =>
+    isFromOtherOrigin(import.meta.url)
+      ? scriptWorker(addressNextTo(import.meta.url, NAME))
+      : new Worker(new URL("./load/helper_thread.js", import.meta.url)),
+  hint: `check that ${NAME} is served next to the package, with the page's Cross-Origin-Embedder-Policy`,
+};
+
+/** The file next to the script of another Worker. @internal */
+export function helperNextTo(script: string): HelperScript {
+  const address = addressNextTo(script, NAME);
+  return {
+    start: () => (isFromOtherOrigin(address) ? scriptWorker(address) : new Worker(/* webpackIgnore: true */ address)),
+    hint: `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy`,
+  };
+}

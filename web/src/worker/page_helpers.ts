@@ -1,0 +1,30 @@
+// Helper threads that a page starts for its Worker (client_threads.ts).
+import { type HelperScript, onWorkerError } from "../load/web_threads.js";
+import type { HelperMethods } from "./protocol.js";
+
+/** The helpers of one Worker. @internal */
+export function pageHelpers({ start, hint }: HelperScript): { methods: HelperMethods; endAll: () => void } {
+  const workers = new Map<number, Worker>();
+  let hasEnded = false;
+  const endHelper = (id: number): void => {
+    workers.get(id)?.terminate();
+    workers.delete(id);
+  };
+  return {
+    methods: {
+      startHelper: (id, port) => {
+        // a message of a Worker that has ended may still arrive
+        if (hasEnded) return Promise.resolve("its owner has ended");
+        const worker = start();
+        workers.set(id, worker);
+        worker.postMessage(port, [port]);
+        return new Promise((resolve) => onWorkerError(worker, hint, resolve));
+      },
+      endHelper,
+    },
+    endAll: () => {
+      hasEnded = true;
+      [...workers.keys()].forEach(endHelper);
+    },
+  };
+}
