@@ -67,7 +67,8 @@ test("each mistake in gibberish.md has a worse loss than its fix", async () => {
 });
 
 test("links lead to files and headings, and docs/README.md lists every page", async () => {
-  const names = (await readdir(join(root, "docs"), { recursive: true })).filter((name) => name.endsWith(".md"));
+  const files = await readdir(join(root, "docs"), { recursive: true });
+  const names = files.filter((name) => name.endsWith(".md") && !name.startsWith("api/")); // api/ is written by `npm run docs`
   for (const name of names) assert.deepEqual(await brokenLinks(`docs/${name}`), [], name);
   const contents = await read("docs/README.md");
   for (const name of names) assert.ok(name === "README.md" || contents.includes(`](${name})`), name);
