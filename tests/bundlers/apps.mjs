@@ -17,6 +17,9 @@ const rotatedBy = (build) => [build, ...WORKED_EXAMPLE].join(" ");
 /** What an app shows that loads both builds. */
 const BOTH_BUILDS = { simd: rotatedBy("simd"), relaxed: rotatedBy("relaxed") };
 
+/** What an app shows that asks for three threads. */
+const THREADS = { "in the page": "3", "in a worker": "3" };
+
 /** Calls `use` with the folder of an app and an output folder next to it. */
 async function withApp(entry, use) {
   const parent = await makeFolder();
@@ -84,8 +87,8 @@ async function read(browser, address) {
 }
 
 /** Serves the built app under the strict policy, and returns what it shows and which wasm files it fetched. */
-async function run(browser, out) {
-  const site = await serve({ "/": { folder: out } });
+async function run(browser, entry, out) {
+  const site = await serve({ "/": { folder: out, isIsolated: entry === "threads" } });
   try {
     const { shown, complaints } = await read(browser, `${site.origin}/`);
     return {
@@ -130,6 +133,10 @@ const checks = {
     assert.deepEqual(shown, { text: await generatedIn(app) });
   },
 
+  async threads({ shown, complaints }) {
+    assert.deepEqual({ shown, complaints }, { shown: THREADS, complaints: [] });
+  },
+
   async config_only(site, { out, built, files = built }) {
     const scripts = await scriptsOf(out);
     assert.doesNotMatch(scripts.join("\n"), /instantiateWasm/);
@@ -155,7 +162,7 @@ export function testApps(bundler, rows) {
         const runRow = async ({ app, out }) => {
           if (develop !== undefined) return checkServed(browser, entry, app, develop);
           await build({ app, out });
-          await checks[entry](await run(browser, out), { app, out, built: await filesOf(out), ...expected });
+          await checks[entry](await run(browser, entry, out), { app, out, built: await filesOf(out), ...expected });
         };
         await t.test(title, () => withApp(entry, runRow));
       }
@@ -168,7 +175,8 @@ async function checkServed(browser, entry, app, develop) {
   const { address, close } = await develop(app);
   try {
     const { shown } = await read(browser, address);
-    assert.deepEqual(shown, entry === "model_worker" ? { text: await generatedIn(app) } : BOTH_BUILDS);
+    if (entry === "threads") assert.deepEqual(shown, THREADS);
+    else assert.deepEqual(shown, entry === "model_worker" ? { text: await generatedIn(app) } : BOTH_BUILDS);
   } finally {
     await close();
   }

@@ -24,11 +24,22 @@ async function build({ app, out }, settings = {}) {
 /** Builds without warnings, with these settings. */
 const buildWith = (settings) => async (folders) => assert.deepEqual(await build(folders, settings), []);
 
-/** Copies the wasm, as an app's build script does after esbuild. */
-async function copyWasm({ app, out }) {
-  for (const name of ["ropewalk.wasm", "ropewalk.relaxed.wasm"]) {
-    await cp(join(app, "node_modules", "ropewalk", "dist", "wasm", name), join(out, "wasm", name));
-  }
+/** Copies files of the package, as an app's build script does after esbuild. */
+async function copyFiles({ app, out }, names) {
+  for (const name of names) await cp(join(app, "node_modules", "ropewalk", "dist", name), join(out, name));
+}
+
+const copyWasm = (folders) => copyFiles(folders, ["wasm/ropewalk.wasm", "wasm/ropewalk.relaxed.wasm"]);
+
+/** Makes a second entry point of the Worker's script. */
+async function buildModelWorker(folders, splitting) {
+  const thread = join(folders.app, "node_modules", "ropewalk", "dist", "worker_thread.js");
+  const entryPoints = [
+    { in: "main.js", out: "main" },
+    { in: thread, out: "worker_thread" },
+  ];
+  await build(folders, { entryPoints, splitting });
+  await copyWasm(folders);
 }
 
 const inChunks = [false, true].flatMap((splitting) => {
@@ -46,14 +57,14 @@ const inChunks = [false, true].flatMap((splitting) => {
     {
       title: `a model in the Worker of ropewalk, whose file is a second entry point${suffix}`,
       entry: "model_worker",
+      build: (folders) => buildModelWorker(folders, splitting),
+    },
+    {
+      title: `threads of the page and of the Worker, whose files are copied${suffix}`,
+      entry: "threads",
       build: async (folders) => {
-        const thread = join(folders.app, "node_modules", "ropewalk", "dist", "worker_thread.js");
-        const entryPoints = [
-          { in: "main.js", out: "main" },
-          { in: thread, out: "worker_thread" },
-        ];
-        await build(folders, { entryPoints, splitting });
-        await copyWasm(folders);
+        await buildModelWorker(folders, splitting);
+        await copyFiles(folders, ["load/helper_thread.js"]);
       },
     },
   ];

@@ -34,6 +34,7 @@ testApps("rollup", [
   },
   { title: "the inline entry, without a plugin for assets", entry: "inline", build: (folders) => build(folders, []) },
   { title: "a model in the Worker of ropewalk, as a second input", entry: "model_worker", build: buildModelWorker },
+  { title: "threads of the page and of the Worker", entry: "threads", build: buildModelWorker },
   {
     title: "only the config readers",
     entry: "config_only",

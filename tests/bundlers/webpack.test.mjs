@@ -24,5 +24,6 @@ testApps("webpack", [
   { title: "the inline entry", entry: "inline", build },
   { title: "a worker", entry: "in_worker", build },
   { title: "a model in the Worker of ropewalk", entry: "model_worker", build },
+  { title: "threads of the page and of the Worker", entry: "threads", build },
   { title: "only the config readers", entry: "config_only", build, files: ["index.html", "main.js"] },
 ]);
