@@ -3,6 +3,8 @@ import { addressNextTo, isFromOtherOrigin, scriptWorker } from "./load/other_ori
 import type { HelperScript } from "./load/web_threads.js";
 
 const NAME = "load/helper_thread.js";
+const POLICIES =
+  "with the page's Cross-Origin-Embedder-Policy, and that worker-src of a content security policy allows it";
 
 /** The file next to this script. Its address is written out, because bundlers look for `new Worker(new URL("…", import.meta.url))`. @internal */
 export const ownHelper: HelperScript = {
@@ -10,7 +12,7 @@ export const ownHelper: HelperScript = {
     isFromOtherOrigin(import.meta.url)
       ? scriptWorker(addressNextTo(import.meta.url, NAME))
       : new Worker(new URL("./load/helper_thread.js", import.meta.url)),
-  hint: `check that ${NAME} is served next to the package, with the page's Cross-Origin-Embedder-Policy`,
+  hint: `check that ${NAME} is served next to the package, ${POLICIES}`,
 };
 
 /** The file next to the script of another Worker. @internal */
@@ -18,6 +20,6 @@ export function helperNextTo(script: string): HelperScript {
   const address = addressNextTo(script, NAME);
   return {
     start: () => (isFromOtherOrigin(address) ? scriptWorker(address) : new Worker(/* webpackIgnore: true */ address)),
-    hint: `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy`,
+    hint: `check that ${address} is served, ${POLICIES}`,
   };
 }
