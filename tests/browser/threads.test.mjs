@@ -61,9 +61,20 @@ for (const name of BROWSERS) {
       );
 
       await t.test("a page starts helpers for its Worker, and ends them with it", () =>
+        withPage(browser, isolated, async (run) =>
+          assert.deepEqual(await run("workerThreads", WORKER), [
+            [3, 3],
+            [2, 2],
+            [2, 0],
+          ]),
+        ),
+      );
+
+      await t.test("a Worker that ends while its helpers start leaves none", () =>
         withPage(browser, isolated, async (run) => {
-          const afterDispose = [2, 0];
-          assert.deepEqual(await run("workerThreads", WORKER), [[3, 3], [2, 2], afterDispose]);
+          const { aborted, most, running } = await run("abortLoads", WORKER);
+          assert.ok(aborted > 0 && most > 1, `${aborted} loads were aborted, ${most} Workers ran`);
+          assert.equal(running, 0);
         }),
       );
 

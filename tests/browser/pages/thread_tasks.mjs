@@ -67,7 +67,8 @@ function watchWorkers() {
       super.terminate();
     }
   };
-  return { started, stop: () => (globalThis.Worker = OwnWorker) };
+  const running = () => started.filter(({ hasEnded }) => !hasEnded).length;
+  return { started, running, stop: () => (globalThis.Worker = OwnWorker) };
 }
 
 /** Ends helpers of a runtime behind its back, then computes again. */
@@ -88,8 +89,7 @@ export async function endHelpers(entry) {
 
 /** Threads of `ropewalk/worker`, and the Workers that run: after load(), after a change of their number, and after dispose(). */
 export async function workerThreads(entry) {
-  const { started, stop } = watchWorkers();
-  const running = () => started.filter(({ hasEnded }) => !hasEnded).length;
+  const { running, stop } = watchWorkers();
   const { load } = await import(entry);
   const rw = await load({ threads: 3 });
   const counts = [[rw.threads, running()]];
@@ -99,6 +99,32 @@ export async function workerThreads(entry) {
   counts.push([rw.threads, running()]);
   stop();
   return counts;
+}
+
+/**
+ * Aborts load() of `ropewalk/worker` as soon as 1, 2 … Workers run, at once or after the page was busy, so that messages of the Worker wait. Returns
+ * how many loads were aborted, the most Workers that ran, and how many still run.
+ */
+export async function abortLoads(entry) {
+  const { running, stop } = watchWorkers();
+  const { load } = await import(entry);
+  const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  let aborted = 0;
+  let most = 0;
+  for (const [count, busyMs] of [1, 2, 3, 4].flatMap((count) => [0, 100, 300].map((busyMs) => [count, busyMs]))) {
+    const controller = new AbortController();
+    const loading = outcome(load({ threads: 4, signal: controller.signal }));
+    for (let tries = 0; running() < count && tries < 1000; tries++) await delay(1);
+    most = Math.max(most, running());
+    for (const end = performance.now() + busyMs; performance.now() < end;);
+    controller.abort();
+    const { value, error } = await loading;
+    if (error !== undefined) aborted += 1;
+    await value?.dispose();
+  }
+  await delay(500); // messages of the ended Workers may still arrive
+  stop();
+  return { aborted, most, running: running() };
 }
 
 /** A model of `ropewalk/worker` reads a prompt after its helpers were ended behind its back: whether its logits are the same, and its threads. */

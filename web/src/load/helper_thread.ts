@@ -16,7 +16,7 @@ export interface HelperTask {
 /** What a helper tells its owner: that it runs, and that it was stopped. @internal */
 export type HelperMessage = "ready" | "stopped";
 
-/** To its owner. The page that starts a helper for its Worker sends it a port to the Worker, from which the task comes. */
+/** The connection to the owner. A helper that a page starts for its Worker gets a port to that Worker first, and then the task from there. */
 interface Port {
   onmessage: ((event: { data: HelperTask | Port }) => void) | null;
   postMessage(message: HelperMessage): void;

@@ -1,13 +1,13 @@
-// Threads of a page's Worker. The page starts them: in Firefox, a Worker that starts Workers may block for ever in `new Worker` while the developer
-// tools or WebDriver watch the page, because the new Worker can take the wake-up that is meant for it (WaitForIsDebuggerRegistered in Gecko's
-// WorkerPrivate.h).
+// Threads of a page's Worker. The page starts them, because a Worker that starts Workers may block forever in Firefox's `new Worker` while
+// developer tools are open or WebDriver controls the page: both Workers wait on one condition variable, and one wake-up is sent
+// (WaitForIsDebuggerRegistered in Gecko's WorkerPrivate.h).
 import { transfer } from "comlink";
 import { messageOf } from "../base/show.js";
 import type { HelperMessage } from "../load/helper_thread.js";
 import type { ThreadPlatform } from "../load/threads.js";
 import type { RemoteClient } from "./protocol.js";
 
-/** The page creates a Worker and passes on a port to it, so the memory doesn't go through the page, which might keep it. @internal */
+/** The task goes through a port, and not through the page, which would keep the wasm memory until its next garbage collection. @internal */
 export function clientThreads(client: RemoteClient): ThreadPlatform {
   let last = 0;
   return {

@@ -2,10 +2,9 @@
 import { type HelperScript, onWorkerError } from "../load/web_threads.js";
 import type { HelperMethods } from "./protocol.js";
 
-/** The helpers of one Worker. @internal */
+/** The helpers of one Worker. It is ended before `endAll` is called; messages that it has sent are dropped then. @internal */
 export function pageHelpers({ start, hint }: HelperScript): { methods: HelperMethods; endAll: () => void } {
   const workers = new Map<number, Worker>();
-  let hasEnded = false;
   const endHelper = (id: number): void => {
     workers.get(id)?.terminate();
     workers.delete(id);
@@ -13,8 +12,6 @@ export function pageHelpers({ start, hint }: HelperScript): { methods: HelperMet
   return {
     methods: {
       startHelper: (id, port) => {
-        // a message of a Worker that has ended may still arrive
-        if (hasEnded) return Promise.resolve("its owner has ended");
         const worker = start();
         workers.set(id, worker);
         worker.postMessage(port, [port]);
@@ -22,9 +19,6 @@ export function pageHelpers({ start, hint }: HelperScript): { methods: HelperMet
       },
       endHelper,
     },
-    endAll: () => {
-      hasEnded = true;
-      [...workers.keys()].forEach(endHelper);
-    },
+    endAll: () => [...workers.keys()].forEach(endHelper),
   };
 }
