@@ -1,7 +1,7 @@
 // `npm run setup`: installs everything the build, the tests and the demo need. It says first what it will do.
 //
-//   npm run setup                     everything
-//   npm run setup -- build browsers   what these groups need: build, native, browsers, lint
+//   npm run setup                     everything but python
+//   npm run setup -- build browsers   what these groups need: build, native, browsers, lint, python (to install the reference packages)
 //
 // Debian packages need root. For another user it installs nothing and prints the command to run as root. The other scripts call `setUp`
 // for what they need. This file imports nothing from node_modules, so that a fresh clone can run it.
@@ -29,10 +29,14 @@ const packages = {
   ],
   browsers: ["chromium", "firefox-esr", "webkit2gtk-driver", "libwebkit2gtk-4.1-0", "xvfb"],
   lint: ["clang-format"],
+  python: ["python3", "python3-venv", "g++", "cmake", "ninja-build"],
 };
 
+/** The groups that only stages by name need. */
+const byName = ["python"];
+
 /** Installs node_modules and what the named groups lack. Returns false, without a word, if nothing is missing. */
-export async function setUp(groups = Object.keys(packages)) {
+export async function setUp(groups = Object.keys(packages).filter((group) => !byName.includes(group))) {
   const unknown = groups.filter((group) => !(group in packages));
   if (unknown.length > 0)
     throw new Error(`the groups are ${Object.keys(packages).join(", ")} (got ${unknown.join(", ")})`);

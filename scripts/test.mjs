@@ -7,9 +7,10 @@
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      TypeScript of the site, ESLint, Prettier, clang-format, TypeDoc
 //
-// This one runs only by name, because it installs frameworks from npm:
+// These run only by name, because they install packages of others:
 //
 //   frameworks    apps of frameworks and bundlers, in development and in production
+//   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
 //
 // It installs what is missing first. `--verbose` shows the output of compilers and installers.
 
@@ -25,10 +26,11 @@ const needs = {
   types: ["build"],
   lint: ["build", "lint"],
   frameworks: ["build", "browsers"],
+  compare: ["build", "python"],
 };
 
 /** The stages that run only by name. */
-const byName = ["frameworks"];
+const byName = ["frameworks", "compare"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));

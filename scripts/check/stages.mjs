@@ -3,7 +3,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "../build.mjs";
+import { referencePython } from "../setup/python.mjs";
 import { buildSite } from "../site.mjs";
+import { endComparison, generate, startComparison, testsOf } from "./compare.mjs";
 import { resultsFile, showCounts } from "./junit.mjs";
 import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./lint.mjs";
 import { checkNative, nativeBuilds } from "./native.mjs";
@@ -76,6 +78,24 @@ export const stages = {
   async frameworks() {
     await buildPackage();
     await nodeTests("frameworks", { concurrency: 1 }); // servers and bundlers use all processors
+  },
+
+  async compare() {
+    await buildPackage();
+    await step("reference packages", async () => void referencePython());
+    const comparison = await startComparison();
+    console.log(`  ROPEWALK_SEED=${comparison.seed} repeats this run, ROPEWALK_SUBJECT=<name> a part of it`);
+    const failures = [];
+    for (const generator of comparison.generators)
+      await step(`${generator.name} ${generator.options.join(" ")}`, () => generate(generator, comparison)).catch(
+        (error) => failures.push(error.message),
+      );
+    const env = { ROPEWALK_TARBALL: tarball, ROPEWALK_RANDOM: comparison.folder };
+    await step("tests", () =>
+      runNodeTests(testsOf(comparison.generators), resultsFile("compare"), { cwd: root, env }),
+    ).catch((error) => failures.push(error.message));
+    if (failures.length > 0) throw new Error(`${failures.join("\n\n")}\n\nThe files are in ${comparison.folder}`);
+    await endComparison(comparison);
   },
 };
 

@@ -21,6 +21,7 @@ const evidence = {
   "libsimde-dev": ["simde/wasm/simd128.h"],
   "nlohmann-json3-dev": ["nlohmann/json.hpp"],
   python3: ["python3", "python"],
+  "python3-venv": hasVirtualEnvironments,
   "xz-utils": ["xz"],
 };
 
@@ -48,6 +49,14 @@ export function hasFuzzer() {
 function runtimeLibrary() {
   if (!findProgram("clang++")) return "";
   return capture("clang++", ["--rtlib=compiler-rt", "-print-libgcc-file-name"]).trim();
+}
+
+/** Whether Python has ensurepip, which Debian packages apart. */
+function hasVirtualEnvironments() {
+  const python = findProgram("python3") ?? findProgram("python");
+  if (!python) return false;
+  const code = "import importlib.util, sys; sys.stdout.write(str(bool(importlib.util.find_spec('ensurepip'))))";
+  return capture(python, ["-c", code]) === "True";
 }
 
 /** The path of WebKitGTK's MiniBrowser, which is not on PATH, or undefined. */
