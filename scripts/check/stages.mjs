@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "../build.mjs";
 import { referencePython } from "../setup/python.mjs";
+import { fetchReleased } from "../setup/released.mjs";
 import { buildSite } from "../site.mjs";
 import { endComparison, generate, startComparison, testsOf } from "./compare.mjs";
 import { resultsFile, showCounts } from "./junit.mjs";
@@ -78,6 +79,13 @@ export const stages = {
   async frameworks() {
     await buildPackage();
     await nodeTests("frameworks", { concurrency: 1 }); // servers and bundlers use all processors
+  },
+
+  async released() {
+    await buildPackage();
+    await step("reference packages", async () => void referencePython());
+    await step("released files", async () => fetchReleased());
+    await nodeTests("released", { concurrency: 1 }); // models use all processors
   },
 
   async compare() {

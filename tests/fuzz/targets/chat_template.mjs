@@ -1,14 +1,14 @@
 // Fuzzes chat templates: a mutated template renders, or is refused with a RopewalkError, in a second.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { renderChat } from "../../../build/package/text/chat_template.js";
 import { endsWell, mutateJson, mutateText } from "../mutate_json.mjs";
 
 export const name = "chat_template";
 
-const FOLDERS = ["../../text/", "../../../../shared/data/templates/"].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+/** Templates of this project, and those in the folder that ROPEWALK_TEMPLATES names. */
+const FOLDERS = [fileURLToPath(new URL("../../text", import.meta.url)), process.env.ROPEWALK_TEMPLATES];
 const TEMPLATES = [];
 
 /** Pieces that have made interpreters hang, and the syntax that templates use. */
@@ -91,9 +91,9 @@ const TOOLS = [{ type: "function", function: { name: "f", parameters: { type: "o
 
 export function setUp() {
   if (TEMPLATES.length > 0) return;
-  for (const folder of FOLDERS.filter((path) => existsSync(path)))
+  for (const folder of FOLDERS.filter(Boolean))
     for (const file of readdirSync(folder).filter((path) => path.endsWith(".jinja")))
-      TEMPLATES.push(readFileSync(folder + file, "utf8"));
+      TEMPLATES.push(readFileSync(join(folder, file), "utf8"));
   for (let i = 0; i < 4; i++) TEMPLATES.push(PIECES.slice(0, 12).join(""));
 }
 

@@ -1,7 +1,7 @@
 """chat_templates.json, chat_template_hashes.json, chat_template_expressions.json: what transformers' apply_chat_template renders.
 
-- chat_templates.json: texts, for four templates of real models and the two of this project in tests/text.
-- chat_template_hashes.json: hashes of texts, for every template of a folder. Those of models/templates of llama.cpp are meant.
+- chat_templates.json: texts, for the two templates of this project in tests/text.
+- chat_template_hashes.json: hashes of texts, for every template of models/templates of llama.cpp, which scripts/setup/released.mjs fetches.
 - chat_template_expressions.json: texts of the templates in tests/text/expressions.jinja, one on each line.
 
 The templates of real models have their models' licenses, so they aren't in this repository. Run it by itself:
@@ -21,12 +21,6 @@ from transformers import PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
 
 REPOSITORY = Path(__file__).parents[3]
-REAL = [
-    "HuggingFaceTB-SmolLM3-3B.jinja",
-    "Qwen-Qwen2.5-7B-Instruct.jinja",
-    "google-gemma-2-2b-it.jinja",
-    "meta-llama-Llama-3.1-8B-Instruct.jinja",
-]
 OWN = ["dated_chat.jinja", "plain_chat.jinja"]
 VERSIONS = {"transformers": "5.23.0", "Jinja2": "3.1.6"}
 NOW = [2024, 7, 6, 9, 5, 3]
@@ -110,10 +104,9 @@ def main():
         tokenizer_object=Tokenizer(models.BPE({"<bos>": 0, "<eos>": 1}, [])), bos_token="<bos>", eos_token="<eos>"
     )
     folder = Path(sys.argv[1])
-    templates = [("shared", folder / name) for name in REAL] + [("own", REPOSITORY / "tests/text" / name) for name in OWN]
     cases = [
-        {"template": path.name, "origin": origin, "conversation": name, **render(tokenizer, path.read_text(), **conversation)}
-        for origin, path in templates
+        {"template": path.name, "conversation": name, **render(tokenizer, path.read_text(), **conversation)}
+        for path in [REPOSITORY / "tests/text" / name for name in OWN]
         for name, conversation in CONVERSATIONS.items()
     ]
     source = "transformers 5.23.0, apply_chat_template"

@@ -1,6 +1,5 @@
 // How models write tool calls and reasoning: derived from chat templates, and read in pieces of any size.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
 import { answerFormat } from "../../../build/package/serving/calls/call_format.js";
@@ -245,13 +244,4 @@ test("text that only looks like a marker is content", () => {
   const text = "if a <b and <tool_cal is no marker";
   for (let size = 1; size <= text.length; size++)
     assert.deepEqual(partsOf("<tool_call>", text, { size }), [{ content: text }]);
-});
-
-test("real templates", (t) => {
-  const folder = new URL("../../../../shared/data/templates/", import.meta.url);
-  if (!existsSync(folder)) return t.skip("the templates aren't here");
-  const formatOf = (name) => answerFormat(readFileSync(new URL(name, folder), "utf8")).calls;
-  assert.equal(formatOf("Qwen-Qwen2.5-7B-Instruct.jinja").open, "<tool_call>");
-  assert.equal(formatOf("meta-llama-Llama-3.1-8B-Instruct.jinja").isBare, true);
-  assert.equal(formatOf("google-gemma-2-2b-it.jinja"), undefined);
 });

@@ -1,66 +1,15 @@
-// Chat templates against transformers' apply_chat_template (tests/golden/generate/chat_templates.py), and invalid input.
+// Chat templates against transformers' apply_chat_template (tests/golden/generate/chat_templates.py), and invalid input. Those of released
+// models are in tests/released.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { renderChat } from "../../../build/package/text/chat_template.js";
+import { expectRendered, golden, readGolden, render } from "../../text/rendering.mjs";
 
-const readGolden = (name) => JSON.parse(readFileSync(new URL(`../../golden/${name}`, import.meta.url), "utf8"));
-const golden = readGolden("chat_templates.json");
-const folders = {
-  own: new URL("../../text/", import.meta.url),
-  shared: new URL("../../../../shared/data/templates/", import.meta.url),
-};
-const [year, month, ...time] = golden.now;
-const now = new Date(year, month - 1, ...time);
-const conversations = Object.values(golden.conversations);
-
-function render(template, { messages, tools, add_generation_prompt: addGenerationPrompt, variables }) {
-  const given = { addGenerationPrompt, tools, variables, now, beginToken: "<bos>", endToken: "<eos>" };
-  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return renderChat(template, messages, options);
-}
-
-/** Compares with a text, or with the error that the template raises, or expects another failure. */
-async function expectRendered(rendered, { text, raises }) {
-  if (text !== undefined) return assert.equal(await rendered, text);
-  await assert.rejects(rendered, (error) => {
-    if (raises === undefined) assert.deepEqual([error.code, error.field], ["INVALID_FILE", "chat_template"]);
-    else assert.deepEqual([error.code, error.field], ["INVALID_ARGUMENT", "messages"]);
-    assert.ok(error.message.endsWith(raises ?? ""), error.message);
-    return true;
-  });
-}
-
-for (const name of new Set(golden.cases.map(({ template }) => template))) {
-  const cases = golden.cases.filter(({ template }) => template === name);
-  const path = fileURLToPath(new URL(name, folders[cases[0].origin]));
-  const skip = existsSync(path) ? false : `${name} is not available`;
-  for (const { conversation, ...expected } of cases) {
-    test(`${name}: ${conversation}`, { skip }, () =>
-      expectRendered(render(readFileSync(path, "utf8"), golden.conversations[conversation]), expected),
-    );
-  }
-}
-
-const digest = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
-
-// ROPEWALK_TEMPLATES names a folder that has more of them: models/templates of llama.cpp has them all
-for (const [name, { template: expectedHash, texts }] of Object.entries(
-  readGolden("chat_template_hashes.json").templates,
-)) {
-  const places = [process.env.ROPEWALK_TEMPLATES, fileURLToPath(folders.shared)].filter((place) => place !== undefined);
-  const path = places.map((place) => join(place, name)).find((file) => existsSync(file));
-  const template = path === undefined ? "" : readFileSync(path, "utf8");
-  const skip = digest(template) === expectedHash ? false : `${name} is not available`;
-  test(`${name}: ${texts.length} conversations`, { skip }, async () => {
-    for (const [i, expected] of texts.entries()) {
-      const rendered = render(template, conversations[i]);
-      if (typeof expected === "string") assert.equal(digest(await rendered), expected, `conversation ${i}`);
-      else await expectRendered(rendered, expected ?? {});
-    }
+for (const { template, conversation, ...expected } of golden.cases) {
+  test(`${template}: ${conversation}`, () => {
+    const text = readFileSync(new URL(`../../text/${template}`, import.meta.url), "utf8");
+    return expectRendered(render(text, golden.conversations[conversation]), expected);
   });
 }
 

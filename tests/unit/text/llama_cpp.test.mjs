@@ -1,13 +1,12 @@
 // What GGUF tokenizers do as llama.cpp does. Hashes of its ids are in tests/text/llama_cpp_ids.json (tests/text/make_llama_cpp_ids.py).
+// Released vocabularies are in tests/released.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/text/pre_tokenizers.js";
 import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
-import { readMetadata } from "../../text/read_metadata.mjs";
 
 const hashes = JSON.parse(readFileSync(new URL("../../text/llama_cpp_ids.json", import.meta.url), "utf8"));
 const texts = vocabularies.texts.filter((text) => text !== "");
@@ -113,36 +112,6 @@ test("a file without a tokenizer", async () => {
       field: key("model"),
     });
 });
-
-// Real vocabularies are in ../shared, which a clone of the repository doesn't have.
-const folder = fileURLToPath(new URL("../../../../shared/data/vocab/", import.meta.url));
-const skip = existsSync(folder) ? false : "../shared/data/vocab is not available";
-
-for (const name of ["gpt-2", "deepseek-llm", "llama-spm"]) {
-  test(`${name}: the ids of llama.cpp for every text`, { skip }, async () => {
-    const path = `${folder}ggml-vocab-${name}.gguf`;
-    const metadata = readMetadata(path);
-    const start = performance.now();
-    const tokenizer = await tokenizerFromGguf(metadata);
-    const texts = readFileSync(`${path}.inp`, "utf8").split("\n__ggml_vocab_test__\n");
-    const expected = readFileSync(`${path}.out`, "utf8").split("\n").slice(0, texts.length);
-    assert.ok(texts.length > 40);
-    texts.forEach((text, i) => {
-      const tokens = tokenizer.encode(text, { special: false, parseSpecial: false });
-      assert.equal(tokens.join(" "), expected[i].trim(), JSON.stringify(text));
-      assert.equal(tokenizer.decode(tokens), text);
-    });
-
-    // ten times the typical time, so that only a quadratic algorithm fails
-    const long = texts
-      .join("\n")
-      .repeat(400)
-      .slice(0, 1 << 20);
-    const word = "ropewalk".repeat(1 << 17);
-    for (const text of [long, word]) assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
-    assert.ok(performance.now() - start < 30000);
-  });
-}
 
 test("a chat begins with the begin token once, whether or not the template writes it", async () => {
   const begins = await tokenizerFromGguf(byteLevelMetadata("qwen2", { [key("add_bos_token")]: true }));
