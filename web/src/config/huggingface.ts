@@ -94,9 +94,9 @@ function isByKind(value: unknown, kinds: ReadonlySet<unknown>): boolean {
   return isDict(value) && Object.keys(value).some((key) => kinds.has(key) && isDict(value[key]));
 }
 
-/** Whether only sliding layers have RoPE. EXAONE 4 without a window has it on all layers. */
-export function slidingOnly(config: Dict, family: Partial<Family>): boolean {
-  return family.sliding_only === true && config["sliding_window"] !== null;
+/** Whether only sliding layers have RoPE. */
+export function slidingOnly(config: Dict, { sliding_only }: Partial<Family>): boolean {
+  return sliding_only === true || (sliding_only === "with_window" && config["sliding_window"] !== null);
 }
 
 /** Why a model of a family with RoPE has none: the key that says so, and a message. Undefined if it has RoPE. */

@@ -69,6 +69,16 @@ export class ConfigReader {
     return { value: this.#values[path] ?? undefined, path };
   }
 
+  /** Whether config.json has a key and says null, which isn't the default of its class. */
+  isNull([config]: ConfigKey): boolean {
+    const names = [config].flat();
+    return (
+      !this.isGguf &&
+      names.every((name) => this.#values[name] == null) &&
+      names.some((name) => this.#values[name] === null)
+    );
+  }
+
   hasTensor(name: string): boolean {
     return this.#tensors.has(name);
   }

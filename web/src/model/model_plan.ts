@@ -3,6 +3,8 @@ import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
 import { inOption, overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { fail } from "../base/errors.js";
+import { show } from "../base/show.js";
+import { KINDS_WITHOUT_ATTENTION } from "../config/layer_kinds.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
@@ -153,6 +155,7 @@ export function planOf(
   const activationOf = (layer: DenseLayer | undefined): number =>
     layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
+  refuseOtherKinds(architecture, reader);
   const attentionKind = (layer: number): AttentionKind =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
   const temperature = temperatureOf(architecture, () => ropes("full_attention"));
@@ -257,6 +260,18 @@ export function planOf(
         modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
       ),
   };
+}
+
+/** Throws INVALID_FILE for layers without attention in an architecture that has none. */
+function refuseOtherKinds({ layer, recurrence }: Architecture, reader: ConfigReader): void {
+  const types = recurrence === undefined && layer === undefined ? reader.list(["layer_types", ""]) : undefined;
+  const other = types?.find((type) => typeof type === "string" && KINDS_WITHOUT_ATTENTION.includes(type));
+  if (other !== undefined)
+    reader.refuse(
+      "INVALID_FILE",
+      "layer_types",
+      `must not have ${show(other)}: ${reader.architecture} has no such layers`,
+    );
 }
 
 /** Throws INVALID_ARGUMENT if there are overrides and no RoPE that they could change. @internal */

@@ -1,6 +1,6 @@
 // Cohere's Command-R: layer norms without a bias, and layers whose two halves read the same input.
 import type { ConfigReader } from "../config_reader.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, byPattern, slidingWindows } from "../sliding_windows.js";
 import type { Architecture } from "./architecture.js";
 import { biasesIf, llama, QK_NORMS, QKV } from "./common.js";
 
@@ -26,7 +26,7 @@ export const COHERE_ROWS: readonly Architecture[] = [
     gguf: ["cohere2"],
     norms: () => ["attention_norm"],
     queryKeyNorm: () => "none",
-    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    window: slidingWindows({ tokens: 4096, slides: byPattern(4) }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
   },
 ];

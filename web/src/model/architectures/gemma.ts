@@ -1,7 +1,7 @@
 // Gemma.
 import type { ActivationName, Architecture, Factors } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
-import { bothSides, slidingWindows } from "../sliding_windows.js";
+import { allButEvery, bothSides, byPattern, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 
@@ -22,7 +22,7 @@ const gemma2: Architecture = {
   norms: () => [...PRE_NORMS, ...POST_NORMS],
   normsLessOne: true,
   factors: gemmaFactors,
-  window: slidingWindows((layer) => layer % 2 === 0),
+  window: slidingWindows({ tokens: 4096, slides: allButEvery(2) }, { tokens: 4096, slides: allButEvery(2) }),
   names: llamaNames({
     attention_post_norm: "post_attention_layernorm",
     feed_forward_norm: "pre_feedforward_layernorm",
@@ -38,7 +38,7 @@ const gemma3: Architecture = {
   norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
   queryKeyNorm: () => "head",
   window: (reader) => {
-    const windowOf = slidingWindows((layer) => (layer + 1) % 6 !== 0)(reader);
+    const windowOf = slidingWindows({ tokens: 4096, slides: byPattern(6) }, { slides: allButEvery(6) })(reader);
     return isEmbeddingGemma(reader) ? (layer) => (windowOf(layer) > 0 ? bothSides(windowOf(layer)) : 0) : windowOf;
   },
   hasTwoRopes: true,

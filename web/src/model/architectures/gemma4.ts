@@ -1,7 +1,7 @@
 // Gemma 3n and 4: shared keys and values, and embeddings of each layer.
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, PerLayerSizes } from "./architecture.js";
 import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
@@ -20,7 +20,7 @@ const gemma4: Architecture = {
     ...(hasExperts(reader) ? EXPERT_NORMS : []),
   ],
   queryKeyNorm: () => "head",
-  window: slidingWindows((layer) => (layer + 1) % 6 !== 0),
+  window: slidingWindows({ tokens: 512, slides: allButEvery(6), lastIsFull: true }, { slides: allButEvery(6) }),
   hasTwoRopes: true,
   factors: (reader) => ({
     attention_scale: 1,
@@ -83,6 +83,8 @@ const gemma4: Architecture = {
 const PER_LAYER_NORM = ["per_layer_norm"] as const;
 const EXPERT_NORMS = ["expert_norm", "expert_post_norm", "shared_expert_post_norm"] as const;
 
+const gemma3nWindows = slidingWindows({ tokens: 512, slides: allButEvery(5) }, { slides: allButEvery(5) });
+
 /** Gemma 4 and 3n. @internal */
 export const GEMMA4_ROWS: readonly Architecture[] = [
   gemma4,
@@ -91,7 +93,7 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
     huggingFace: ["gemma3n_text", "gemma3n"],
     gguf: ["gemma3n"],
     norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS, ...PER_LAYER_NORM, "laurel_norm", "stream_norm"],
-    window: slidingWindows((layer) => (layer + 1) % 5 !== 0),
+    window: gemma3nWindows,
     factors: (reader) => ({
       ...gemma4.factors!(reader),
       logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], 30),
@@ -226,7 +228,7 @@ function overridden(reader: ConfigReader, layer: number): { head_dim?: number; n
 }
 
 function gemma3nLayer(reader: ConfigReader): (layer: number) => LayerShape {
-  const window = slidingWindows((layer) => (layer + 1) % 5 !== 0)(reader);
+  const window = gemma3nWindows(reader);
   const layers = reader.integer(LAYERS);
   const keysOf = sharedKeys(reader, (layer) => window(layer) > 0, Math.min(15, layers - 1));
   const sparsity = reader.list(["activation_sparsity_pattern", ""]);

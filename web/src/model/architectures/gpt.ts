@@ -1,7 +1,7 @@
 // GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron: layer norms, and layers whose two halves may read the same input.
 import type { Architecture } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
-import { sameWindow } from "../sliding_windows.js";
+import { everyLayer, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, hiddenActivation, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 
@@ -81,7 +81,7 @@ export const GPT_ROWS: readonly Architecture[] = [
     activation: hiddenActivation("gelu_tanh"),
     isGated: false,
     biases: biasesIf("use_bias", [...QKV, "output", "up", "down"], true),
-    window: sameWindow,
+    window: slidingWindows({ tokens: null, slides: everyLayer, ignoresTypes: true }),
     names: llamaNames({ up: "mlp.c_fc", down: "mlp.c_proj" }),
   },
   {

@@ -1,6 +1,6 @@
 // gpt-oss.
 import type { ConfigReader } from "../config_reader.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { llama, QKV } from "./common.js";
@@ -19,7 +19,7 @@ export const GPT_OSS_ROWS: readonly Architecture[] = [
       gate_slope: reader.number(["swiglu_alpha", ""], 1.702),
       gate_limit: reader.number(["swiglu_limit", ""], 7),
     }),
-    window: slidingWindows((layer) => layer % 2 === 0),
+    window: slidingWindows({ tokens: 128, slides: allButEvery(2) }, { slides: allButEvery(2) }),
     experts: (reader: ConfigReader) =>
       readExperts(reader, {
         experts: ["num_local_experts", "num_experts"],

@@ -1,6 +1,7 @@
 // Models with recurrent layers beside those with attention: LFM2, Qwen3-Next and 3.5. Those with Mamba are in mamba.ts.
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEADS } from "../limits.js";
+import { slidingWindows } from "../sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./architecture.js";
 import { HIDDEN, llama, PRE_NORMS, QK_NORMS } from "./common.js";
@@ -82,6 +83,7 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     queryKeyNorm: () => "head",
     feedForwardSize: lfm2FeedForward,
     recurrence: convolutionSizes,
+    window: slidingWindows(null, { slides: attendingLayers }), // only LFM2.5's audio tokenizer has one
     layer: layersOf("conv", "convolution", lfm2Convolves),
     names: LFM2_NAMES,
     ggufNames: LFM2_GGUF,
@@ -133,6 +135,11 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     names: llamaNames({ ...STACKED_EXPERT_NAMES, ...APART_DELTA_NAMES }),
   },
 ];
+
+function attendingLayers(reader: ConfigReader): (layer: number) => boolean {
+  const heads = reader.list(["", "attention.head_count_kv"]);
+  return (layer) => heads?.[layer] !== 0;
+}
 
 /** Older configs of LFM2 list the layers with attention. By default all are. */
 function lfm2Convolves(reader: ConfigReader): (layer: number) => boolean {

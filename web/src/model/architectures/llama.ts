@@ -1,6 +1,7 @@
 // Llama and the architectures that differ from it by a number or two.
 import type { ConfigReader } from "../config_reader.js";
-import { sameWindow, slidingWindows } from "../sliding_windows.js";
+import { ropeLayers } from "../../config/rope_layers.js";
+import { allButFirstOf, everyLayer, type Slides, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
 import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
@@ -8,17 +9,35 @@ import { readExperts } from "./experts.js";
 
 const ALL = [...QKV, "output", "gate", "up", "down"] as const;
 
+/** SmolLM3 with `use_sliding_window`. */
+const layersWithoutRope: Slides = (reader, hasWindow) => {
+  const isOn = hasWindow && reader.boolean(["use_sliding_window", ""], false);
+  const hasRope = isOn ? ropeLayers(reader.source) : [];
+  return (layer) => isOn && !hasRope[layer];
+};
+
 /** Llama, Mistral, Mixtral, Granite and others. @internal */
 export const LLAMA_ROWS: readonly Architecture[] = [
   { ...llama, experts: mixtralExperts },
-  { ...llama, huggingFace: ["mistral"], gguf: [], window: sameWindow },
-  { ...llama, huggingFace: ["ministral"], gguf: [], window: slidingWindows(() => true) },
-  { ...llama, huggingFace: ["ministral3"], gguf: ["mistral3"], temperature: "all" },
+  {
+    ...llama,
+    huggingFace: ["mistral"],
+    gguf: [],
+    window: slidingWindows({ tokens: 4096, slides: everyLayer }), // with layer_types, transformers takes it for Ministral
+  },
+  { ...llama, huggingFace: ["ministral"], gguf: [], window: slidingWindows({ tokens: 4096, slides: everyLayer }) },
+  {
+    ...llama,
+    huggingFace: ["ministral3"],
+    gguf: ["mistral3"],
+    window: slidingWindows({ tokens: null, slides: everyLayer, ignoresTypes: true }),
+    temperature: "all",
+  },
   {
     ...llama,
     huggingFace: ["mixtral"],
     gguf: [],
-    window: sameWindow,
+    window: slidingWindows({ tokens: null, slides: everyLayer, ignoresTypes: true }),
     experts: mixtralExperts,
     names: llamaNames({
       router: "block_sparse_moe.gate",
@@ -27,10 +46,15 @@ export const LLAMA_ROWS: readonly Architecture[] = [
       expert_down: "block_sparse_moe.experts.{e}.w2",
     }),
   },
-  { ...llama, huggingFace: ["smollm3"], gguf: ["smollm3"] },
+  {
+    ...llama,
+    huggingFace: ["smollm3"],
+    gguf: ["smollm3"],
+    window: slidingWindows({ tokens: null, slides: layersWithoutRope }),
+  },
   { ...llama, huggingFace: ["xverse"], gguf: ["xverse"] },
   { ...llama, huggingFace: ["helium"], gguf: [] },
-  { ...llama, huggingFace: ["cwm"], gguf: [], window: slidingWindows((layer) => layer % 4 !== 0) },
+  { ...llama, huggingFace: ["cwm"], gguf: [], window: slidingWindows({ tokens: 8192, slides: allButFirstOf(4) }) },
   {
     ...llama,
     huggingFace: ["internlm3"],

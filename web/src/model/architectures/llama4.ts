@@ -1,6 +1,7 @@
 // Llama 4, text.
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_EXPERTS } from "../limits.js";
+import { allButEvery, ggufSlides } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { LAYERS, llama } from "./common.js";
@@ -44,12 +45,14 @@ function llama4Layer(reader: ConfigReader): (layer: number) => LayerShape {
   const hasRope = (layer: number): boolean =>
     isFull || (rope !== undefined && rope.length === count ? Boolean(rope[layer]) : (layer + 1) % every !== 0);
   const types = reader.list(["layer_types", ""]);
-  const chunk = reader.isGguf ? GGUF_CHUNK : reader.integer(["attention_chunk_size", ""], GGUF_CHUNK, 1);
+  const isChunked = reader.isGguf ? ggufSlides(reader, { slides: allButEvery(LAYERS_PER_FULL) }, true) : hasRope;
+  const key: ConfigKey = ["attention_chunk_size", ""];
+  const chunk = reader.isNull(key) ? 0 : reader.isGguf ? GGUF_CHUNK : reader.integer(key, GGUF_CHUNK, 1);
   const normalizes = reader.isGguf
     ? reader.integer(["", "expert_count"], 0, 0, MAX_EXPERTS) !== LARGE_EXPERTS
     : reader.boolean(["use_qk_norm", ""], true);
   return (layer) => ({
-    chunk: !isFull && (types === undefined ? hasRope(layer) : types[layer] === "chunked_attention") ? chunk : 0,
+    chunk: !isFull && (types === undefined ? isChunked(layer) : types[layer] === "chunked_attention") ? chunk : 0,
     has_unit_heads: normalizes && hasRope(layer),
     feed_forward_size: reader.integer(["intermediate_size_mlp", "feed_forward_length"]),
   });

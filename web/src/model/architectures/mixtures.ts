@@ -1,9 +1,10 @@
 // Mixtures of experts whose attention is that of Qwen3 or near it: dots.llm1, MiniMax-M2, Mellum, K-EXAONE and HunYuan 3.
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, fromLayer, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { GROUPED_NAMES, groupedExperts } from "./grouped_experts.js";
+import { exaoneSlides } from "./others.js";
 
 const qwen3: Architecture = { ...llama, norms: () => [...PRE_NORMS, ...QK_NORMS], queryKeyNorm: () => "head" };
 
@@ -13,7 +14,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     ...qwen3,
     huggingFace: ["dots1"],
     gguf: ["dots1"],
-    window: slidingWindows((layer, reader) => layer >= reader.integer(["max_window_layers", ""], 62, 0)),
+    window: slidingWindows({ tokens: 4096, slides: fromLayer(62) }),
     experts: (reader) => groupedExperts(reader, { weight: "sigmoid" }),
     names: llamaNames(GROUPED_NAMES),
   },
@@ -35,7 +36,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     ...qwen3,
     huggingFace: ["mellum"],
     gguf: ["mellum"],
-    window: slidingWindows((layer, reader) => reader.isGguf && (layer + 1) % 4 !== 0),
+    window: slidingWindows({ tokens: 1024, slides: () => () => false }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
     biases: biasesIf("attention_bias", [...QKV, "output"]),
     experts: (reader) => groupedExperts(reader, { weight: "softmax", normalizes: true, ggufNormalizes: true }),
@@ -45,7 +46,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     ...qwen3,
     huggingFace: ["exaone_moe"],
     gguf: ["exaone-moe"],
-    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    window: slidingWindows({ tokens: 4096, slides: exaoneSlides }, { tokens: 128, slides: allButEvery(4) }),
     hasTwoRopes: true,
     experts: (reader) =>
       groupedExperts(reader, { weight: "sigmoid", normalizes: true, dense: 1, shared: 1, scale: 2.5 }),

@@ -1,26 +1,32 @@
 // OLMo.
 import type { Architecture } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import { llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";
 
+const olmo2: Architecture = {
+  ...llama,
+  huggingFace: ["olmo2"],
+  gguf: [],
+  norms: () => [...POST_NORMS, ...QK_NORMS],
+  queryKeyNorm: () => "all_heads",
+  names: llamaNames({
+    attention_post_norm: "post_attention_layernorm",
+    feed_forward_post_norm: "post_feedforward_layernorm",
+  }),
+};
+
 /** OLMo 2 and 3, and OLMoE. @internal */
 export const OLMO_ROWS: readonly Architecture[] = [
+  olmo2,
   {
-    ...llama,
-    huggingFace: ["olmo2", "olmo3"],
-    gguf: ["olmo2"],
-    norms: () => [...POST_NORMS, ...QK_NORMS],
-    queryKeyNorm: () => "all_heads",
-    // OLMo 3 is OLMo 2 with windows; in GGUF both have the name of OLMo 2
-    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    ...olmo2,
+    huggingFace: ["olmo3"],
+    gguf: ["olmo2"], // both have this name in GGUF
+    window: slidingWindows({ tokens: 4096, slides: allButEvery(4) }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
-    names: llamaNames({
-      attention_post_norm: "post_attention_layernorm",
-      feed_forward_post_norm: "post_feedforward_layernorm",
-    }),
   },
   {
     ...llama,

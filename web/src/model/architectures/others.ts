@@ -1,11 +1,14 @@
 // Architectures with norms of queries and keys or names of their own: EXAONE and HunYuan.
-import { slidingWindows } from "../sliding_windows.js";
+import { allButEvery, type Slides, slidingWindows, byPattern } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture } from "./architecture.js";
 import { hiddenActivation, biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const HUNYUAN_NORMS = { query_norm: "self_attn.query_layernorm", key_norm: "self_attn.key_layernorm" };
+
+/** EXAONE without a window has full attention in every layer. @internal */
+export const exaoneSlides: Slides = (reader, hasWindow) => (hasWindow ? byPattern(4)(reader, true) : () => false);
 
 const hunyuan: Architecture = {
   ...llama,
@@ -48,7 +51,7 @@ export const OTHER_ROWS: readonly Architecture[] = [
     gguf: ["exaone4"],
     norms: () => [...POST_NORMS, ...QK_NORMS],
     queryKeyNorm: () => "head",
-    window: slidingWindows((layer) => (layer + 1) % 4 !== 0),
+    window: slidingWindows({ tokens: 4096, slides: exaoneSlides }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
     names: llamaNames({
       attention_post_norm: "post_attention_layernorm",

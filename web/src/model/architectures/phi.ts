@@ -1,12 +1,18 @@
 // Phi.
 import type { Architecture } from "./architecture.js";
-import { sameWindow } from "../sliding_windows.js";
+import { everyLayer, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import { hiddenActivation, llama, QKV } from "./common.js";
 
 /** Phi-3 (and Phi-4), and Phi-2. @internal */
 export const PHI_ROWS: readonly Architecture[] = [
-  { ...llama, huggingFace: ["phi3"], gguf: ["phi3"], window: sameWindow },
+  {
+    ...llama,
+    huggingFace: ["phi3"],
+    gguf: ["phi3"],
+    // llama.cpp leaves the window out, which its converter writes
+    window: slidingWindows({ tokens: null, slides: everyLayer, ignoresTypes: true }, { slides: everyLayer }),
+  },
   {
     ...llama,
     huggingFace: ["phi"],

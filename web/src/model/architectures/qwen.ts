@@ -2,7 +2,7 @@
 import type { Architecture, ExpertConfig } from "./architecture.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
-import { slidingWindows } from "../sliding_windows.js";
+import { everyLayer, fromLayer, type Slides, slidingWindows } from "../sliding_windows.js";
 import { type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
@@ -20,6 +20,18 @@ export const QWEN_EXPERT_NAMES: LayerNames = {
 };
 const EXPERT_NAMES = llamaNames(QWEN_EXPERT_NAMES);
 
+const qwen3: Architecture = { ...llama, norms: () => [...PRE_NORMS, ...QK_NORMS], queryKeyNorm: () => "head" };
+
+/** The multimodal classes have another default. */
+const qwen2Slides: Slides = (reader, hasWindow) =>
+  fromLayer(reader.architecture === "qwen2" ? 28 : 80)(reader, hasWindow);
+
+/** Qwen2's mixture: every other layer, before `max_window_layers`. */
+const evenLayers: Slides = (reader, hasWindow) => {
+  const end = reader.integer(["max_window_layers", ""], 28, 0);
+  return (layer) => hasWindow && layer % 2 === 0 && layer < end;
+};
+
 /** Qwen2, Qwen3 and their mixtures. @internal */
 export const QWEN_ROWS: readonly Architecture[] = [
   {
@@ -27,30 +39,27 @@ export const QWEN_ROWS: readonly Architecture[] = [
     huggingFace: ["qwen2", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"],
     gguf: ["qwen2", "qwen2vl"],
     biases: () => QKV,
-    window: slidingWindows(isQwen2Sliding),
+    window: slidingWindows({ tokens: 4096, needsSwitch: true, slides: qwen2Slides }),
+  },
+  { ...qwen3, huggingFace: ["qwen3_vl", "qwen3_vl_text"], gguf: ["qwen3vl"] },
+  {
+    ...qwen3,
+    huggingFace: ["qwen3"],
+    gguf: ["qwen3"],
+    window: slidingWindows({ tokens: 4096, needsSwitch: true, slides: fromLayer(28) }),
   },
   {
-    ...llama,
-    huggingFace: ["qwen3", "qwen3_vl", "qwen3_vl_text"],
-    gguf: ["qwen3", "qwen3vl"],
-    norms: () => [...PRE_NORMS, ...QK_NORMS],
-    queryKeyNorm: () => "head",
-  },
-  {
-    ...llama,
+    ...qwen3,
     huggingFace: ["qwen3_moe"],
     gguf: ["qwen3moe", "qwen3vlmoe"],
-    norms: () => [...PRE_NORMS, ...QK_NORMS],
-    queryKeyNorm: () => "head",
+    window: slidingWindows({ tokens: 4096, needsSwitch: true, slides: everyLayer, ignoresTypes: true }),
     experts: qwenExperts,
     names: EXPERT_NAMES,
   },
   {
-    ...llama,
+    ...qwen3,
     huggingFace: ["qwen3_vl_moe", "qwen3_vl_moe_text"],
     gguf: [],
-    norms: () => [...PRE_NORMS, ...QK_NORMS],
-    queryKeyNorm: () => "head",
     experts: (reader) => ({ ...someExperts(reader), normalizes_experts: true }),
     expertLayout: "by_shape",
     names: llamaNames({
@@ -64,7 +73,7 @@ export const QWEN_ROWS: readonly Architecture[] = [
     huggingFace: ["qwen2_moe"],
     gguf: ["qwen2moe"],
     biases: biasesIf("qkv_bias", QKV, true),
-    window: slidingWindows(isQwen2Sliding),
+    window: slidingWindows({ tokens: 4096, needsSwitch: true, slides: evenLayers }),
     experts: qwenExperts,
     names: EXPERT_NAMES,
   },
@@ -92,12 +101,4 @@ function someExperts(reader: ConfigReader): ExpertConfig {
     }),
     hasSharedExpertGate: hasShared,
   });
-}
-
-/** Qwen2: layers from max_window_layers on have a sliding window, if use_sliding_window is set. */
-function isQwen2Sliding(layer: number, reader: ConfigReader): boolean {
-  return (
-    reader.boolean(["use_sliding_window", "use_sliding_window"], false) &&
-    layer >= reader.integer(["max_window_layers", "max_window_layers"], 2 ** 30, 0)
-  );
 }
