@@ -2,7 +2,7 @@
 import { type Expression, type MachineState, mergeRanges, NOTHING, type Range } from "../expression.js";
 import { alphabetOf } from "./alphabet.js";
 import { Found } from "./found.js";
-import { MOST_EDGES, TooLarge } from "./limits.js";
+import { MOST_EDGES, MOST_MINIMIZED, TooLarge } from "./limits.js";
 import { Nodes, Sets, Subsets } from "./nodes.js";
 
 /** What a text must and mustn't match as a whole, and how many characters it has. Expressions have no rules. */
@@ -36,7 +36,7 @@ export function intersection(
     isNegated: i >= must.length,
   }));
   let machine = product(parts, classes.length);
-  if (least > 0 || most < Infinity) machine = limited(machine, least, most);
+  if (least > 0 || most < Infinity) machine = limited(minimized(machine), least, most);
   return expressionOf(machine, classes, character);
 }
 
@@ -80,6 +80,30 @@ function pruned({ next, canEnd }: Machine): Machine {
   return {
     next: kept.map((state) => next[state]!.map((to) => ids.get(to) ?? -1)),
     canEnd: kept.map((state) => canEnd[state]!),
+  };
+}
+
+/**
+ * A machine of the same texts with the fewest states, by Moore's refinement: states differ if their edges lead to states that differ.
+ * Counting multiplies states, so each that it saves saves many. A large machine stays as it is: each round takes as long as its edges.
+ */
+function minimized(machine: Machine): Machine {
+  const { next, canEnd } = machine;
+  if (next.length > MOST_MINIMIZED) return machine;
+  let kinds: readonly number[] = canEnd.map(Number);
+  for (let count = 0; ;) {
+    const found = new Map<string, number>();
+    const kindOf = (key: string): number => found.get(key) ?? (found.set(key, found.size), found.size - 1);
+    kinds = next.map((ways, i) => kindOf(`${kinds[i]!}:${ways.map((to) => (to < 0 ? -1 : kinds[to]!)).join()}`));
+    if (found.size === count) break;
+    count = found.size;
+  }
+  const firsts = new Map<number, number>();
+  kinds.forEach((kind, i) => firsts.has(kind) || firsts.set(kind, i));
+  const kept = [...firsts.values()]; // in the order of their kinds, which are numbered as they are found
+  return {
+    next: kept.map((i) => next[i]!.map((to) => (to < 0 ? -1 : kinds[to]!))),
+    canEnd: kept.map((i) => canEnd[i]!),
   };
 }
 

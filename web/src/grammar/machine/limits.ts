@@ -7,3 +7,5 @@ export class TooLarge extends Error {}
 export const MOST_STATES = 60_000;
 /** The most edges that are looked at. */
 export const MOST_EDGES = 3_000_000;
+/** The most states of a machine that is minimized. */
+export const MOST_MINIMIZED = 4_000;

@@ -53,40 +53,20 @@ function jsonCharacter(ranges: readonly Range[]): Expression {
   return choice(set(intersectRanges(ranges, PLAIN)), ...escapes);
 }
 
-const HEX = set([
-  [0x30, 0x39],
-  [0x41, 0x46],
-  [0x61, 0x66],
-]);
+/** One of these characters. */
+const anyOf = (characters: string): Expression =>
+  set(Array.from(characters, (one): Range => [one.codePointAt(0)!, one.codePointAt(0)!]));
+
+const HEX = anyOf("0123456789ABCDEFabcdef");
+const SURROGATE = anyOf("Dd");
+/** An escape of a character. One above U+FFFF is a pair of surrogates. Half of a pair isn't text, so none occurs alone. */
 const ESCAPE = sequence(
   text("\\"),
   choice(
-    set(Array.from('"\\/bfnrt', (letter): Range => [letter.codePointAt(0)!, letter.codePointAt(0)!])),
-    // A half of a surrogate pair isn't text, so \uD800 to \uDFFF don't occur.
-    sequence(
-      text("u"),
-      choice(
-        sequence(
-          set([
-            [0x30, 0x39],
-            [0x41, 0x43],
-            [0x45, 0x46],
-            [0x61, 0x63],
-            [0x65, 0x66],
-          ]),
-          HEX,
-        ),
-        sequence(
-          set([
-            [0x44, 0x44],
-            [0x64, 0x64],
-          ]),
-          set([[0x30, 0x37]]),
-        ),
-      ),
-      HEX,
-      HEX,
-    ),
+    anyOf('"\\/bfnrt'),
+    sequence(text("u"), anyOf("0123456789ABCEFabcef"), HEX, HEX, HEX),
+    sequence(text("u"), SURROGATE, anyOf("01234567"), HEX, HEX),
+    sequence(text("u"), SURROGATE, anyOf("89ABab"), HEX, HEX, text("\\u"), SURROGATE, anyOf("CDEFcdef"), HEX, HEX),
   ),
 );
 

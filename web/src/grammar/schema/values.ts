@@ -4,7 +4,7 @@ import { fail } from "../../base/errors.js";
 import { messageOf, show } from "../../base/show.js";
 import { compile, TooManySteps } from "../../text/pattern/matcher.js";
 import { UnknownSyntax } from "../../text/pattern/parse.js";
-import { FORMATS } from "./formats.js";
+import { FORMATS, WHOLE_FORMATS } from "./formats.js";
 import { typesOf } from "./types.js";
 
 const KEYWORDS: Readonly<Record<string, (value: never, given: never, path: string) => boolean>> = {
@@ -22,7 +22,7 @@ const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never, path: 
   patterns: (value: string, given: string[], path) =>
     given.every((one) => matchesPattern(one, value, `${path}.pattern`)),
   format: (value: string, given: string, path) => {
-    const pattern = FORMATS.get(given);
+    const pattern = WHOLE_FORMATS.get(given) ?? FORMATS.get(given);
     return pattern === undefined || matchesPattern(pattern, value, `${path}.format`);
   },
   not: (value: string, given: { enum: string[] }) => !given.enum.includes(value),
