@@ -68,6 +68,9 @@ function exactFrequencies(base, rotary_dim) {
 /** Converts an f32 or f64 number to fixed point, exactly. */
 const fixed = (value) => BigInt(value * 2 ** 100) << (BITS - 100n);
 
+/** Converts fixed point to the nearest f64 number. */
+const numberOf = (size) => Number(size >> (BITS - 100n)) / 2 ** 100;
+
 /** Angles as in transformers: positions, frequencies and angles in f32. */
 function f32Angles(base, rotary_dim, position) {
   return Array.from({ length: rotary_dim / 2 }, (_, j) => {
@@ -103,6 +106,10 @@ const columns = {
   "f32 angles, pair from pair (ggml, CPU)": (position) => cosAndSin(iteratedAngles(rope_theta, rotary_dim, position)),
 };
 
+/** The exponent of the last place of an f32. */
+const lastPlace = (value) => Math.max(Math.floor(Math.log2(Math.abs(value))), -126) - 23;
+let mostUnits = 0; // this package's largest error, in units of the last place of the value itself
+
 console.log(`| up to position | ${Object.keys(columns).join(" | ")} |`);
 console.log(`|---|${"---|".repeat(Object.keys(columns).length)}`);
 for (const last of POSITIONS) {
@@ -120,13 +127,15 @@ for (const last of POSITIONS) {
           const error = fixed(table[kind][j]) - value;
           const size = error < 0n ? -error : error;
           if (size > largest[name]) largest[name] = size;
+          if (name === "ropewalk" && table[kind][j] !== 0)
+            mostUnits = Math.max(mostUnits, numberOf(size) / 2 ** lastPlace(table[kind][j]));
         });
       }
     }
   }
-  const cells = Object.values(largest).map((size) => (Number(size >> (BITS - 100n)) / 2 ** 100).toExponential(1));
+  const cells = Object.values(largest).map((size) => numberOf(size).toExponential(1));
   console.log(`| ${last} | ${cells.join(" | ")} |`);
 }
 console.log(
-  `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of f32 is ${(2 ** -25).toExponential(1)}.`,
+  `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of an f32 between 0.5 and 1 is ${(2 ** -25).toExponential(1)}. The largest error of ropewalk is ${mostUnits.toFixed(1)} units in the last place of the value itself.`,
 );

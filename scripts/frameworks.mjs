@@ -10,7 +10,8 @@ Each row is an app that \`npm test -- frameworks\` makes, with a release from np
 entry and generates a text with a model in \`ropewalk/worker\`, in Chromium or in its runtime. Next, Nuxt, SvelteKit and
 Astro also do both on their servers. Cloudflare Workers can't start a Worker, so the main entry does both there. Every week
 a workflow runs all of them. [Load the package](../loading.md#bundlers) explains the settings. Rollup, and esbuild for
-pages, are tested by \`npm test -- browser\`.
+pages, are tested by \`npm test -- browser\`. \`bun build --target=browser\`, which is Bun's default, isn't tested: it doesn't copy
+the wasm files.
 
 | framework | version | development | production | what to set | tested |
 |---|---|---|---|---|---|

@@ -4,7 +4,7 @@ import { testFrameworks } from "./driver.mjs";
 testFrameworks([
   { name: "Node", app: "program", modes: { production: { print: ["node", "main.js"] } } },
   {
-    name: "Bun",
+    name: "Bun, bun build --target=bun",
     package: "bun",
     install: ["bun@latest"],
     app: "program",
@@ -13,6 +13,18 @@ testFrameworks([
       production: {
         build: ["bun", "build", "main.js", "--target=bun", "--outfile=out/main.js"],
         print: ["bun", "out/main.js"],
+      },
+    },
+  },
+  {
+    name: "bun build --target=node",
+    package: "bun",
+    install: ["bun@latest"],
+    app: "program",
+    modes: {
+      production: {
+        build: ["bun", "build", "main.js", "--target=node", "--outfile=out/main.mjs"],
+        print: ["node", "out/main.mjs"],
       },
     },
   },

@@ -14,7 +14,7 @@ const NEIGHBORS = 64;
 /** Exponents of the positions: from 2^6 to 2^24, in half octaves. */
 const EXPONENTS = Array.from({ length: 37 }, (_, i) => 6 + i / 2);
 const IN_TABLE = [4096, 32768, 131072, 1048576, 16777216];
-/** Half a unit in the last place of an f32 just below 1: the best that an f32 can do. */
+/** Half a unit in the last place of an f32 between 0.5 and 1: the best that an f32 can do there. */
 const BEST = 2 ** -25;
 
 const SYSTEMS = [
