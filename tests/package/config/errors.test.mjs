@@ -36,7 +36,7 @@ const CASES = [
     "UNKNOWN_KEY",
     "rope_scaling.extra",
   ],
-  ["nothing to rotate", { partial_rotary_factor: 0 }, "INVALID_CONFIG", "partial_rotary_factor"],
+  ["nothing to rotate", { model_type: "phi", partial_rotary_factor: 0 }, "INVALID_CONFIG", "partial_rotary_factor"],
   [
     "a key of another type",
     { rope_scaling: { type: "linear", factor: 2, beta_fast: 32 } },
@@ -134,7 +134,7 @@ const CASES = [
   ],
   [
     "a rotary_dim that contradicts partial_rotary_factor",
-    { rotary_dim: 64, partial_rotary_factor: 0.25 },
+    { model_type: "minimax_m2", rotary_dim: 64, partial_rotary_factor: 0.25 },
     "INVALID_CONFIG",
     "rotary_dim",
   ],
@@ -223,7 +223,7 @@ test("a family of image and language models without the config of its language m
 test("no width, and a function of a length that isn't given", () => {
   const empty = /leaves no element to rotate/;
   rejects({ ...base, head_dim: 0 }, undefined, "INVALID_CONFIG", "head_dim", empty);
-  rejects({ ...base, rotary_dim: 0 }, undefined, "INVALID_CONFIG", "rotary_dim", empty);
+  rejects({ ...base, model_type: "gptj", rotary_dim: 0 }, undefined, "INVALID_CONFIG", "rotary_dim", empty);
   const custom = (inv_freq, more) => ({ overrides: { rope_scaling: { rope_type: "custom", inv_freq, ...more } } });
   const ofLength = (pair, { length }) => 1 / (pair + length);
   const field = "rope_scaling.inv_freq(0)";

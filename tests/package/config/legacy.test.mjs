@@ -20,6 +20,7 @@ test("rope_scaling with a top-level rope_theta is the same as rope_parameters", 
 
 test("keys in rope_parameters win over top-level keys, as in transformers", () => {
   const rope = read({
+    model_type: "phi",
     rope_theta: 1e4,
     partial_rotary_factor: 1,
     rope_parameters: { rope_type: "default", rope_theta: 5e5, partial_rotary_factor: 0.25 },

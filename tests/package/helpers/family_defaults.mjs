@@ -18,12 +18,16 @@ const file = JSON.parse(readFileSync(new URL("../../golden/family_defaults.json"
 export const FAMILY_ROWS = file.rows;
 export const FAMILY_SOURCE = file.source;
 
-const tables = new Map(
-  Object.entries(file.tables).map(([name, text]) => {
-    const bytes = Uint8Array.from(Buffer.from(text, "base64"));
-    return [name, new Float32Array(bytes.buffer)];
-  }),
-);
+/** The tables of frequencies of a file, by name. */
+export const tablesOf = (file) =>
+  new Map(
+    Object.entries(file.tables).map(([name, text]) => {
+      const bytes = Uint8Array.from(Buffer.from(text, "base64"));
+      return [name, new Float32Array(bytes.buffer)];
+    }),
+  );
+
+const tables = tablesOf(file);
 
 /** The part of a config with the language model. */
 export function textPart(config) {
@@ -59,13 +63,18 @@ export function* variants(row) {
  * What a config gives: { refused: error } or { wrong: [differences] } for any kind of layer, else { agrees: true }. An
  * error that isn't a RopewalkError is thrown.
  */
-export function outcome(rw, config, truth) {
+export function outcome(rw, config, truth, own = tables) {
   const kinds = Object.entries(truth.rope ?? { "": null });
   const wrong = [];
   for (const [kind, expected] of kinds) {
-    const given = attempt(() => read(rw, config, kind));
+    const longer = truth.longer?.[kind];
+    const given = attempt(() => read(rw, config, kind, longer?.length));
     if (given.refused) return given;
-    if (expected !== null) wrong.push(...differences(given, expected).map((text) => `${kind} ${text}`.trim()));
+    if (expected !== null) wrong.push(...differences(given, expected, own).map((text) => `${kind} ${text}`.trim()));
+    if (longer?.inv_freq !== undefined) {
+      const found = planDifferences(given.longer, longer, own);
+      wrong.push(...found.map((text) => `${kind} ${text} at ${longer.length} tokens`.trim()));
+    }
   }
   if (wrong.length > 0) return { wrong };
   return truth.rope ? { agrees: true } : { unchecked: true };
@@ -80,29 +89,39 @@ function attempt(call) {
   }
 }
 
-function read(rw, config, kind) {
+function read(rw, config, kind, longer) {
   const rope = ropeConfig(config, kind === "" ? {} : { layer_type: kind });
   const made = rw.rope({ ...rope, precision: "hf" });
-  const plan = made.plan();
-  made.dispose();
-  return { rope, plan };
+  try {
+    return { rope, plan: made.plan(), longer: longer === undefined ? undefined : made.plan(longer) };
+  } finally {
+    made.dispose();
+  }
 }
 
-function differences({ rope, plan }, expected) {
+function differences({ rope, plan }, expected, tables) {
+  const found = planDifferences(plan, expected, tables);
+  const compare = (what, value, wanted) => value === wanted || found.push(`${what} ${value}, not ${wanted}`);
+  if (expected.pairing !== null) {
+    compare("pairing", rope.pairing, expected.pairing);
+    compare("rotary_offset", rope.rotary_offset ?? 0, expected.rotary_offset ?? 0);
+    compare("reversed", rope.reversed ?? false, expected.opposite_direction ?? false);
+  }
+  if (expected.head_dim !== null) compare("head_dim", rope.head_dim, expected.head_dim);
+  if (expected.softmax_scale) near(found, "softmax_scale", plan.softmax_scale, expected.softmax_scale);
+  return found;
+}
+
+const near = (found, what, value, wanted) =>
+  Math.abs(value / wanted - 1) <= FACTOR_TOLERANCE || found.push(`${what} ${value}, not ${wanted}`);
+
+function planDifferences(plan, expected, tables) {
   const inv_freq = tables.get(expected.inv_freq);
   const found = [];
-  const compare = (what, value, wanted) => value === wanted || found.push(`${what} ${value}, not ${wanted}`);
-  compare("pairs", plan.inv_freq.length, inv_freq.length);
+  if (plan.inv_freq.length !== inv_freq.length) found.push(`pairs ${plan.inv_freq.length}, not ${inv_freq.length}`);
   const off = inv_freq.map((wanted, j) => Math.abs(plan.inv_freq[j] - wanted) / (wanted || 1));
   const worst = Math.max(...off);
   if (!(worst <= FREQUENCY_TOLERANCE)) found.push(`frequencies off by ${worst.toExponential(1)}`);
-  compare("pairing", rope.pairing, expected.pairing);
-  compare("rotary_offset", rope.rotary_offset ?? 0, expected.rotary_offset ?? 0);
-  compare("reversed", rope.reversed ?? false, expected.opposite_direction ?? false);
-  if (expected.head_dim !== null) compare("head_dim", rope.head_dim, expected.head_dim);
-  const near = (what, value, wanted) =>
-    Math.abs(value / wanted - 1) <= FACTOR_TOLERANCE || found.push(`${what} ${value}, not ${wanted}`);
-  near("attention_factor", plan.attention_factor, expected.attention_factor ?? 1);
-  if (expected.softmax_scale) near("softmax_scale", plan.softmax_scale, expected.softmax_scale);
+  near(found, "attention_factor", plan.attention_factor, expected.attention_factor ?? 1);
   return found;
 }

@@ -46,14 +46,15 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
   ...paired(PERMUTED, [
     {
       hf: `ministral internlm internlm2 baichuan xverse minicpm deepseek deci nemotron-nas arcee olmo llada arctic
-        chameleon bailing_moe iquestcoder`,
-      gguf: `deci baichuan starcoder internlm2 minicpm xverse olmo arctic deepseek chameleon bailingmoe
+        bailing_moe iquestcoder`,
+      gguf: `deci baichuan starcoder internlm2 minicpm xverse olmo arctic deepseek bailingmoe
         arcee llada maincoder nanbeige pockettts eagle3`,
     },
     { hf: "llama mistral", gguf: "llama llama-embed", hidden_size: 4096, num_attention_heads: 32 },
+    { hf: "chameleon", gguf: "chameleon", derives_head_dim: true },
     { hf: "internlm3", head_dim: 128 },
     { hf: "mixtral", rope_theta: 1e6 },
-    { hf: "mllama mllama_text_model", rope_theta: 5e5 },
+    { hf: "mllama mllama_text_model", rope_theta: 5e5, derives_head_dim: true },
     {
       hf: "ministral3", gguf: "mistral3", head_dim: 128,
       rope_scaling: yarn(16, 16384, { rope_theta: 1e6, ...MISTRAL_SCALES }),
@@ -65,7 +66,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       softmax: multiplier(1),
     },
     { hf: "granitemoehybrid", softmax: multiplier(1), only_if: ["position_embedding_type", "rope"] },
-    { hf: "bamba", partial_rotary_factor: 0.5 },
+    { hf: "bamba", partial_rotary_factor: 0.5, share_in_parameters: true },
     // What Voxtral sets in the config of its text model.
     { hf: "voxtral/llama", rope_theta: 1e8, head_dim: 128 },
     { hf: "hy_v4", gguf: "hy_v4", mla: true },
@@ -75,7 +76,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     {
       hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
         olmo2 olmoe plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
-        PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts idefics
+        PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts
         kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
         pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder voxtral_realtime_text esmc`,
       gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
@@ -83,6 +84,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     },
     { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
     { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
+    { hf: "idefics", derives_head_dim: true },
     { hf: "olmo_hybrid", no_rope_if_theta_null: true },
     { hf: "hyperclovax", softmax: multiplier() },
     { hf: "jetmoe", head_dim: 128, head_dim_key: "kv_channels" },
@@ -99,41 +101,54 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       hf: "zamba2", head_dim_key: "attention_head_dim", head_dim_times: 2, softmax: { share: 0.5 },
       only_if: ["use_mem_rope", true],
     },
-    { hf: "esm", only_if: ["position_embedding_type", "rotary"] },
+    { hf: "esm", derives_head_dim: true, unscaled: "rope_theta", only_if: ["position_embedding_type", "rotary"] },
     { hf: "qwen2", gguf: "qwen2", hidden_size: 4096, num_attention_heads: 32 },
-    { hf: "dbrx", theta_key: "attn_config.rope_theta" },
+    { hf: "dbrx", derives_head_dim: true, theta_key: "attn_config.rope_theta" },
     { hf: "qwen", gguf: "qwen", theta_key: "rotary_emb_base" },
     { hf: "qwen3", gguf: "qwen3", head_dim: 128 },
     { hf: "qwen3_next", gguf: "qwen3next", head_dim: 256, partial_rotary_factor: 0.25 },
     { hf: "seed_oss", gguf: "seed_oss", head_dim: 128 },
     { hf: "apertus", gguf: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
     { hf: "cwm", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
-    { hf: "solar_open", rope_theta: 1e6, head_dim: 128 },
+    { hf: "solar_open", rope_theta: 1e6, head_dim: 128, reads_partial: true },
     { hf: "bitnet flex_olmo", gguf: "bitnet", rope_theta: 5e5 },
     { hf: "hy_v3", gguf: "hy_v3", rope_theta: 11158840, head_dim: 128 },
     { hf: "lfm2 lfm2_moe", gguf: "lfm2 lfm2moe", rope_theta: 1e6 },
     { hf: "phi phi-msft", gguf: "phi2", partial_rotary_factor: 0.5 },
-    { hf: "phi3 phi3_v phi4mm phi4_multimodal", gguf: "phi3", original_max_position_embeddings: 4096 },
+    { hf: "phi3 phi3_v phi4mm phi4_multimodal", gguf: "phi3", reads_partial: true, original_max_position_embeddings: 4096 },
     { hf: "phimoe", gguf: "phimoe", rope_theta: 1e6 },
     {
       hf: "gpt_neox", gguf: "gptneox",
-      partial_rotary_factor: 0.25, theta_key: "rotary_emb_base", partial_key: "rotary_pct",
+      derives_head_dim: true,
+      partial_rotary_factor: 0.25, theta_key: "rotary_emb_base", partial_key: "rotary_pct", share_in_parameters: true,
     },
-    { hf: "gpt_neox_japanese", theta_key: "rotary_emb_base", partial_key: "rotary_pct" },
-    { hf: "stablelm stablelm_epoch", gguf: "stablelm", partial_rotary_factor: 0.25, partial_key: "rope_pct" },
     {
-      hf: `persimmon recurrent_gemma glmasr_encoder dots3_note_audio_encoder nemotron3_5_transcribe_asr_audio
-        nemotron3_5_transcribe_word_timestamp`,
-      partial_rotary_factor: 0.5,
+      hf: "gpt_neox_japanese", derives_head_dim: true, reads_partial: true, share_in_parameters: true,
+      theta_key: "rotary_emb_base", partial_key: "rotary_pct",
     },
-    { hf: "nemotron3_diarization_audio" },
+    {
+      hf: "stablelm stablelm_epoch", gguf: "stablelm",
+      derives_head_dim: true, partial_rotary_factor: 0.25, partial_key: "rope_pct",
+    },
+    {
+      hf: "persimmon", derives_head_dim: true, partial_rotary_factor: 0.5,
+    },
+    {
+      hf: "recurrent_gemma glmasr_encoder", partial_rotary_factor: 0.5,
+    },
+    { hf: "dots3_note_audio_encoder", derives_head_dim: true, partial_rotary_factor: 0.5 },
+    {
+      hf: "nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp",
+      reads_partial: true, rope_scaling: { partial_rotary_factor: 0.5 },
+    },
+    { hf: "nemotron3_diarization_audio", reads_partial: true },
     { hf: "nemotron", gguf: "nemotron", partial_rotary_factor: 0.5, partial_key: "rotary_percent" },
     { hf: "bailing_moe_v2", gguf: "bailingmoe2", partial_rotary_factor: 0.5 },
     { hf: "openelm", gguf: "openelm", theta_key: "rope_freq_constant" },
     { hf: "minimax", rope_theta: 1e6 },
-    { hf: "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1", gguf: "minimax-01" },
-    { hf: "minimax_m2", gguf: "minimax-m2", rope_theta: 5e6, head_dim: 128 },
-    { hf: "minimax_m3_vl_text", gguf: "minimax-m3", rope_theta: 5e6, head_dim: 128, ignores_rotary_dim: true },
+    { hf: "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1", gguf: "minimax-01", reads_rotary_dim: true },
+    { hf: "minimax_m2", gguf: "minimax-m2", rope_theta: 5e6, head_dim: 128, reads_partial: true, reads_rotary_dim: true },
+    { hf: "minimax_m3_vl_text", gguf: "minimax-m3", rope_theta: 5e6, head_dim: 128, reads_partial: true, ignores_rotary_dim: true },
     {
       hf: "gpt_oss", gguf: "gpt-oss", rope_theta: 150000, head_dim: 64, gguf_sliding: "same",
       rope_scaling: yarn(32, 4096, { truncate: false }),
@@ -156,12 +171,13 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       rope_theta: 1000, theta_key: "rotary_emb_base", partial_key: "rotary_emb_fraction",
     },
     { hf: "minicpm3", gguf: "minicpm3", mla: true },
-    { hf: "deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr" },
+    { hf: "deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr", derives_head_dim: true },
     // Several position axes.
     {
-      hf: "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", gguf: "qwen2vl",
-      rope_theta: 1e6, mrope: QWEN_2,
+      hf: "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", gguf: "qwen2vl",
+      derives_head_dim: true, rope_theta: 1e6, mrope: QWEN_2,
     },
+    { hf: "qwen2_5_omni_text", rope_theta: 1e6, mrope: QWEN_2 },
     { hf: "qwen2_5_omni_talker", rope_theta: 1e6, head_dim: 128, mrope: QWEN_2 },
     { hf: "paddleocr_vl paddleocr_vl_text", gguf: "paddleocr", rope_theta: 5e5, head_dim: 128, mrope: QWEN_2 },
     {
@@ -176,8 +192,8 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       head_dim: 256, partial_rotary_factor: 0.25, mrope: QWEN_3_5,
     },
     { hf: "cohere_compass_text", needs_rope_parameters: true, mrope: QWEN_3 },
-    { hf: "qwen4_exp_text", head_dim: 256, mrope: QWEN_3_5 },
-    { hf: "glm_image_text", mrope: GLM_V },
+    { hf: "qwen4_exp_text", head_dim: 256, reads_partial: true, mrope: QWEN_3_5 },
+    { hf: "glm_image_text", reads_partial: true, mrope: GLM_V },
     { hf: "glm4_moe", gguf: "glm4moe", partial_rotary_factor: 0.5, mrope: CHUNKED },
     { hf: "glm4v_moe glm4v_moe_text", partial_rotary_factor: 0.5, mrope: GLM_V },
     { hf: "hunyuan_vl hunyuan_vl_text", gguf: "hunyuan_vl", mrope: CHUNKED },
@@ -188,13 +204,14 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       hf: "openai_privacy_filter", rope_theta: 150000, head_dim: 64,
       rope_scaling: yarn(32, 4096, { truncate: false }),
     },
-    { hf: "neobert roformer", gguf: "neo-bert" },
-    { hf: "gptj codegen", gguf: "gptj", rotary_dim: 64 },
+    { hf: "neobert", gguf: "neo-bert" },
+    { hf: "roformer", derives_head_dim: true, unscaled: true },
+    { hf: "gptj codegen", gguf: "gptj", derives_head_dim: true, unscaled: true, rotary_dim: 64 },
     { hf: "helium", rope_theta: 1e5, head_dim: 128 },
     { hf: "moonshine", partial_rotary_factor: 0.9 },
-    { hf: "moonshine_streaming", partial_rotary_factor: 0.8 },
-    { hf: "blt_patcher" },
-    { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", rope_theta: 5e5 },
+    { hf: "moonshine_streaming", reads_partial: true, rope_scaling: { partial_rotary_factor: 0.8 } },
+    { hf: "blt_patcher", derives_head_dim: true },
+    { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", derives_head_dim: true, rope_theta: 5e5 },
     { hf: "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", rope_theta: 20000, head_dim: 128 },
     { hf: "cohere", gguf: "command-r", rope_theta: 5e5 },
     { hf: "chatglm", gguf: "chatglm", partial_rotary_factor: 0.5 },
@@ -212,7 +229,8 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { gguf: "plm", mla: true },
     { gguf: "dots3note", mla: true, gguf_sliding: "plain" },
     { gguf: "bailingmoe3", mla: true, mrope: CHUNKED, sections_pair_half: true },
-    { hf: "glm4v glm4v_text glm46v glm_ocr glm_ocr_text", mrope: GLM_V },
+    { hf: "glm4v glm4v_text glm46v", derives_head_dim: true, reads_partial: true, mrope: GLM_V },
+    { hf: "glm_ocr glm_ocr_text", reads_partial: true, mrope: GLM_V },
     {
       hf: "ernie4_5_vl_moe ernie4_5_vl_moe_text ernie4_5_moe_vl",
       rope_theta: 5e5, mrope: { layout: "ernie", section: [22, 22, 20] },
@@ -226,7 +244,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       mla: true,
     },
     {
-      hf: "mistral4", gguf: "mistral4", mla: true,
+      hf: "mistral4", gguf: "mistral4", mla: "share",
       rope_scaling: yarn(128, 8192, { rope_theta: 1e4, ...MISTRAL_SCALES }),
     },
     { hf: "bailing_hybrid", mla: true, rope_theta: 6e6 },

@@ -56,14 +56,18 @@ export const layeredRows = (): readonly FamilyRow[] => [
       layers: kinds({ rope_theta: 1e6, ...GLOBAL_HEAD }, { rope_theta: 1e4 }),
     },
     {
-      hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text diffusion_gemma_text", gguf: "gemma4 gemma4-assistant",
-      head_dim: 256, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain", max_position_embeddings: 131072,
+      hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text", gguf: "gemma4 gemma4-assistant",
+      head_dim: 256, reads_partial: false, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain", max_position_embeddings: 131072,
     },
-    { hf: "modernbert modernbert-decoder", gguf: "modern-bert", layers: MODERNBERT, gguf_sliding: "plain" },
-    { hf: "ultrabert", layers: kinds({ rope_theta: 2560000 }, { rope_theta: 1e4 }) },
+    {
+      hf: "diffusion_gemma_text",
+      head_dim: 256, softmax: 1, layers: GEMMA_4, max_position_embeddings: 131072,
+    },
+    { hf: "modernbert modernbert-decoder", gguf: "modern-bert", derives_head_dim: true, layers: MODERNBERT, gguf_sliding: "plain" },
+    { hf: "ultrabert", layers: kinds({ rope_theta: 2560000, needs_theta: true }, { rope_theta: 1e4, needs_theta: true }) },
     {
       hf: "olmo3", gguf: "olmo2", gguf_sliding: "base",
-      layers: kinds({ ...FULL, rope_theta: 5e5 }, { rope_theta: 5e5, theta_key: "rope_theta" }),
+      layers: kinds({ ...FULL, rope_theta: 5e5 }, { rope_theta: 5e5 }),
     },
     {
       hf: "laguna", gguf: "laguna", head_dim: 128, gguf_sliding: "base",
@@ -73,7 +77,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
       ),
     },
     {
-      hf: "mellum", gguf: "mellum", head_dim: 128, gguf_sliding: "base",
+      hf: "mellum", gguf: "mellum", head_dim: 128, reads_partial: true, gguf_sliding: "base",
       layers: kinds({ rope_theta: 5e5, scaled: true }, { rope_theta: 1e4 }),
     },
     {
@@ -83,12 +87,15 @@ export const layeredRows = (): readonly FamilyRow[] => [
     },
     {
       hf: "step3p5 step3p7", gguf: "step35",
-      head_dim: 128, gguf_sliding: "plain", gguf_halves_full: true,
+      head_dim: 128, reads_partial: true, gguf_sliding: "plain", gguf_halves_full: true,
       layers: kinds({ ...FULL, rope_theta: 1e4 }, { rope_theta: 1e4, theta_key: "rope_theta" }),
     },
     {
-      hf: "lfm3", head_dim: 128,
-      layers: kinds({ rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5 }, { rope_theta: 1e4 }),
+      hf: "lfm3", head_dim: 128, reads_partial: false,
+      layers: kinds(
+        { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5, needs_theta: true },
+        { rope_theta: 1e4, needs_theta: true },
+      ),
     },
     {
       hf: "neomme", head_dim: 64,
@@ -113,7 +120,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
     { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
   ]),
   ...paired("interleaved", [
-    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, rotates_last: true, layers: DEEPSEEK_V4 },
+    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, reads_flat_parameters: true, rotates_last: true, layers: DEEPSEEK_V4 },
     // RoPE on the sliding layers only.
     { gguf: "muse-glimmer", sliding_only: true, gguf_sliding: "base" },
     { hf: "cohere2", gguf: "cohere2", sliding_only: true, gguf_sliding: "same" },
@@ -121,7 +128,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
   ]),
   ...paired("interleaved_to_half", [
     {
-      hf: "dots3_note_text", mla: true,
+      hf: "dots3_note_text", mla: true, reads_partial: true, reads_flat_parameters: true,
       layers: {
         indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
         sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },

@@ -4,6 +4,8 @@ import type { MropeLayout, Pairing, RopeScaling, RopeType } from "./types.js";
 /** The RoPE of one kind of layer, in a family whose layers differ. */
 export interface LayerRope {
   rope_theta: number;
+  /** The class has this base only if rope_parameters is absent; the keys of a kind must have theirs. */
+  needs_theta?: true;
   /** Key of older config.json files with this kind's base. */
   theta_key?: string;
   rope_type?: RopeType;
@@ -26,7 +28,17 @@ export interface Family {
   // Defaults of the transformers class, for configs that leave them out.
   rope_theta?: number;
   partial_rotary_factor?: number;
+  /**
+   * The class reads `partial_rotary_factor` under the type `default`, as each class with a default for it does (here or
+   * by kind of layer). Other classes rotate the whole head then, whatever the file says. Under every other type all
+   * read it.
+   */
+  reads_partial?: boolean;
+  /** A `partial_rotary_factor` outside of rope_parameters (or rope_scaling) isn't read. */
+  share_in_parameters?: true;
   rotary_dim?: number;
+  /** The class reads `rotary_dim`, as each class with a default for it does. */
+  reads_rotary_dim?: true;
   head_dim?: number;
   hidden_size?: number;
   num_attention_heads?: number;
@@ -41,10 +53,17 @@ export interface Family {
   partial_key?: string;
   /** The only key with the width of a head, where the config has others that look like it. */
   head_dim_key?: string;
+  /** The class doesn't read `head_dim`: heads are the hidden size divided by their number. */
+  derives_head_dim?: true;
+  /** The class reads neither rope_scaling nor rope_parameters: nothing but this key, or (true) not even a base. */
+  unscaled?: true | "rope_theta";
   /** A head is this many times as wide as the hidden size divided by the heads, if its key is absent (Zamba2). */
   head_dim_times?: number;
-  /** DeepSeek-style attention: only a separate part of each head is rotated, qk_rope_head_dim wide. */
-  mla?: true;
+  /**
+   * DeepSeek-style attention: only a separate part of each head is rotated, qk_rope_head_dim wide. `share`: the class's
+   * `partial_rotary_factor` is that part of the head (Mistral 4).
+   */
+  mla?: true | "share";
   /** The rotated elements are the last ones of a head, not the first. */
   rotates_last?: true;
   /** Pairs turn by the negative angle (nanochat). */
@@ -69,6 +88,8 @@ export interface Family {
   wide_softmax_blocks?: number;
   /** RoPE by kind of layer, with transformers' names. */
   layers?: Readonly<Record<string, LayerRope>>;
+  /** In a family with `layers`: its `rope_parameters` may also be those of all kinds that are `scaled`. */
+  reads_flat_parameters?: true;
   /**
    * GGUF: what sliding layers have in llama.cpp. `same`: base and scaling of the other layers. `base`: their base
    * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base in each case.

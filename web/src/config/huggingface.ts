@@ -64,8 +64,14 @@ export function readHuggingFace(
   const without = whyWithoutRope(text, family);
   if (without !== undefined) failWithoutRope(text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
+  checkUnscaled(text, family, names);
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
   const flat = names.filter((name) => name !== nestedName);
+  checkFlat(text, family, flat);
+  if (nestedName === "rope_scaling" && readsFlatScaling(family)) {
+    const message = `of ${show(text.model_type)} can't be by kind of layer; its class reads that from rope_parameters`;
+    fail("INVALID_CONFIG", `${text.path}rope_scaling`, message);
+  }
   const sharedName = flat[0] ?? "rope_scaling";
   const shared = flat
     .map((name) => readScaling(text.config[name], text.path + name))
@@ -82,6 +88,50 @@ export function readHuggingFace(
   const nested = nestedName === undefined ? {} : (text.config[nestedName] as Dict);
   const given = { nested, nestedName: nestedName ?? "rope_parameters", shared, sharedName };
   return chooseKind(readLayerKinds(text, family, given), kindOf(family, layer_type));
+}
+
+/** @throws INVALID_CONFIG for keys that the family's class doesn't read, so that the model isn't what the file says */
+function checkUnscaled(text: TextConfig, { unscaled }: Partial<Family>, names: readonly string[]): void {
+  if (unscaled === undefined) return;
+  const { config, path, model_type } = text;
+  const theta = unscaled === true && (config["rope_theta"] ?? 10000) !== 10000 ? "rope_theta" : undefined;
+  const name = names.find((name) => keysOf(config[name]).length > 0) ?? theta;
+  if (name === undefined) return;
+  fail("INVALID_CONFIG", path + name, `isn't read by the class of ${show(model_type)}; leave it out, or override it`);
+}
+
+/** The keys of a scaling that say something: the type `default` doesn't. */
+function keysOf(scaling: unknown): string[] {
+  const entries = isDict(scaling) ? Object.entries(scaling) : [];
+  const isSilent = (key: string, value: unknown) => (key === "type" || key === "rope_type") && value === "default";
+  return entries.filter(([key, value]) => !isAbsent(value) && !isSilent(key, value)).map(([key]) => key);
+}
+
+/**
+ * Checks keys for all layers, where layers differ. The classes read them from `rope_scaling` only, and only with a
+ * `rope_type`.
+ *
+ * @throws INVALID_CONFIG for keys that transformers would drop in silence, or stop at
+ */
+function checkFlat({ config, path, model_type }: TextConfig, family: Partial<Family>, flat: readonly string[]): void {
+  if (family.layers === undefined || family.reads_flat_parameters) return;
+  const kinds = Object.keys(family.layers).join(" and ");
+  const [key] = flat.includes("rope_parameters") ? keysOf(config["rope_parameters"]) : [];
+  if (key !== undefined) {
+    const message = `belongs to a kind of layer: the rope_parameters of ${show(model_type)} are ${kinds}`;
+    fail("INVALID_CONFIG", `${path}rope_parameters.${key}`, message);
+  }
+  const scaling = config["rope_scaling"];
+  const named = flat.includes("rope_scaling") && isDict(scaling) && scaling["rope_type"] === undefined;
+  if (named && readsFlatScaling(family) && keysOf(scaling).includes("type")) {
+    const message = `isn't read by the class of ${show(model_type)}; its name there is rope_type`;
+    fail("INVALID_CONFIG", `${path}rope_scaling.type`, message);
+  }
+}
+
+/** Whether the class takes `rope_scaling` for the keys of some kinds of layer. */
+function readsFlatScaling(family: Partial<Family>): boolean {
+  return !family.reads_flat_parameters && Object.values(family.layers ?? {}).some(({ scaled }) => scaled);
 }
 
 /** transformers takes an empty rope_scaling for an absent one. */

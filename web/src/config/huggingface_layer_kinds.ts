@@ -67,9 +67,10 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   const dict = given.nested[name];
   const where = isAbsent(dict) ? given.sharedName : `${given.nestedName}.${name}`;
   // transformers looks for YaRN's truncate next to the layer types, where no file has it, so it has no effect here.
-  const { truncate: _, ...own }: RopeScaling = isAbsent(dict) ? {} : readScaling(dict, text.path + where);
+  const own: RopeScaling = isAbsent(dict) ? {} : readScaling(dict, text.path + where);
   const layer: Partial<LayerRope> = family.layers?.[name] ?? {};
-  const keys: RopeScaling = layer.scaled ? mergeScalings(own, given.shared, text.path + where) : { ...own };
+  const merged = layer.scaled ? mergeScalings(own, given.shared, text.path + where) : own;
+  const { truncate: _, ...keys } = merged;
   if (isAbsent(dict)) {
     if (layer.rope_type !== undefined) keys.rope_type ??= layer.rope_type;
     if (layer.partial_rotary_factor !== undefined) keys.partial_rotary_factor ??= layer.partial_rotary_factor;
@@ -81,6 +82,10 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   if (partial !== undefined)
     keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
   const head_dim = kindHeadDim(text, layer, at);
+  if (layer.needs_theta && !isAbsent(dict) && keys.rope_theta === undefined) {
+    const message = "is missing; its class takes another base than the released models have";
+    fail("INVALID_CONFIG", `${text.path}${where}.rope_theta`, message);
+  }
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);
   return readRope(text, family, keys, where, { head_dim });
 }

@@ -5,8 +5,8 @@ import { quote, show } from "../base/show.js";
 import type { Family } from "./family.js";
 import { isArray } from "../base/typed_arrays.js";
 import type { ConfigDraft } from "./read_config.js";
-import { checkScaling, type CheckedScaling } from "./scaling.js";
-import type { QueryTemperature, RopeScaling } from "./types.js";
+import { checkScaling, type CheckedScaling, effectiveType } from "./scaling.js";
+import type { QueryTemperature, RopeScaling, RopeType } from "./types.js";
 import { integerAt, isAbsent, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
@@ -49,10 +49,10 @@ export function readRope(
   kind?: { head_dim: number | undefined },
 ): ConfigDraft {
   const { config, path, model_type } = text;
-  const { rope_theta, partial_rotary_factor, original_max_position_embeddings: own, ...scaling } = keys;
+  const { rope_theta, partial_rotary_factor: _, original_max_position_embeddings: own, ...scaling } = keys;
   const mla = attentionParts(text, family);
   const head_dim = kind?.head_dim ?? mla?.rope ?? headDimOf(text, family);
-  const rotated = rotatedWidthOf(text, family, partial_rotary_factor, mla !== undefined);
+  const rotated = mla === undefined ? rotatedWidthOf(text, family, keys) : wholePart(text, family, keys, mla);
   // A top-level length, even the class's default (Phi-3), wins over the one in a flat scaling, but not over the one of
   // a layer type: transformers' rule.
   const top_level = integerOf(text, ["original_max_position_embeddings"]) ?? family.original_max_position_embeddings;
@@ -73,16 +73,19 @@ export function readRope(
   });
 }
 
+interface AttentionParts {
+  rope: number;
+  nope?: number;
+  softmax_scale?: number;
+}
+
 /** DeepSeek's two parts of a head: only the rope part is rotated, and the softmax scale is of both widths. */
-function attentionParts(
-  text: TextConfig,
-  family: Partial<Family>,
-): { rope: number; softmax_scale?: number } | undefined {
+function attentionParts(text: TextConfig, family: Partial<Family>): AttentionParts | undefined {
   const known = family.pairing !== undefined;
   const rope = integerOf(text, ["qk_rope_head_dim"]);
   if (rope === undefined || (known && !family.mla)) return undefined;
   const nope = integerOf(text, ["qk_nope_head_dim"]);
-  return nope === undefined ? { rope } : { rope, softmax_scale: 1 / Math.sqrt(nope + rope) };
+  return nope === undefined ? { rope } : { rope, nope, softmax_scale: 1 / Math.sqrt(nope + rope) };
 }
 
 function headDimOf(text: TextConfig, family: Partial<Family>): number | undefined {
@@ -90,6 +93,10 @@ function headDimOf(text: TextConfig, family: Partial<Family>): number | undefine
   const given = integerOf(text, head_dim_key === undefined ? HEAD_DIM : ["head_dim", head_dim_key]);
   if (given === undefined && family.head_dim !== undefined && isDefault(text, head_dim_key)) return family.head_dim;
   const derived = derivedHeadDim(text, family);
+  if (family.derives_head_dim && given !== undefined && derived !== undefined && given !== derived) {
+    const message = `of ${show(text.model_type)} isn't read by its class, whose heads are ${derived} wide; override it`;
+    if (!text.overridden?.has("head_dim")) fail("INVALID_CONFIG", `${text.path}head_dim`, message);
+  }
   if (family.pairing === undefined && !text.overridden?.has("head_dim")) checkHeadDim(text, given ?? derived);
   return given ?? derived;
 }
@@ -150,20 +157,41 @@ function thetaOf({ config, path }: TextConfig, family: Partial<Family>): number 
 
 type RotatedWidth = Pick<ConfigDraft, "rotary_dim" | "partial_rotary_factor">;
 
-function rotatedWidthOf(
-  text: TextConfig,
-  family: Partial<Family>,
-  factor: number | undefined,
-  mla: boolean,
-): RotatedWidth {
-  if (mla) return {};
+/** The rotated share of a head that the file names, where the class reads it. */
+function shareOf(text: TextConfig, family: Partial<Family>, keys: RopeScaling): number | undefined {
+  const own_key = family.partial_key === undefined ? undefined : numberOf(text, [family.partial_key]);
+  if (!readsPartial(family, effectiveType(keys))) return own_key;
+  const top = family.share_in_parameters ? undefined : numberOf(text, ["partial_rotary_factor"]);
+  const isByKind = family.layers !== undefined && !family.reads_flat_parameters && effectiveType(keys) !== "default";
+  if (isByKind && keys.partial_rotary_factor === undefined && top !== undefined && top !== 1) {
+    // In transformers, it depends on the order of the kinds which of them take it.
+    const message = `belongs to a kind of layer in the rope_parameters of ${show(text.model_type)}`;
+    fail("INVALID_CONFIG", `${text.path}partial_rotary_factor`, message);
+  }
+  return keys.partial_rotary_factor ?? top ?? own_key;
+}
+
+/** The separate part of a head in DeepSeek-style attention, all of which is rotated: transformers fails at a share of it. */
+function wholePart(text: TextConfig, family: Partial<Family>, keys: RopeScaling, mla: AttentionParts): RotatedWidth {
+  const share = shareOf(text, family, keys);
+  const ofHead = mla.rope / ((mla.nope ?? 0) + mla.rope); // Mistral 4's is the part's share of the head
+  if (share === undefined || share === 1 || (family.mla === "share" && Math.trunc(share / ofHead + 1e-9) === 1))
+    return {};
+  const message = `is ${share}, but all of qk_rope_head_dim is rotated in DeepSeek-style attention; leave it out`;
+  return fail("INVALID_CONFIG", `${text.path}partial_rotary_factor`, message);
+}
+
+function rotatedWidthOf(text: TextConfig, family: Partial<Family>, keys: RopeScaling): RotatedWidth {
   if (family.rotates_last) {
+    if (effectiveType(keys) === "proportional") {
+      const message = `can't be proportional in ${show(text.model_type)}, which rotates the end of a head`;
+      fail("UNSUPPORTED_ROPE_TYPE", `${text.path}rope_parameters.rope_type`, message);
+    }
     const rotary_dim = integerOf(text, ["qk_rope_head_dim"]);
     if (rotary_dim !== undefined) return { rotary_dim };
   }
-  const given =
-    factor ?? numberOf(text, ["partial_rotary_factor", ...(family.partial_key ? [family.partial_key] : [])]);
-  const rotary_dim = integerOf(text, ["rotary_dim"]);
+  const given = shareOf(text, family, keys);
+  const rotary_dim = readsRotaryDim(family) ? integerOf(text, ["rotary_dim"]) : undefined;
   if (family.ignores_rotary_dim) {
     if (rotary_dim !== undefined && given === undefined) failOverIgnored(text);
     return given === undefined ? {} : { partial_rotary_factor: given };
@@ -177,6 +205,21 @@ function rotatedWidthOf(
   if (family.rotary_dim !== undefined && text.config["rotary_dim"] === undefined)
     return { rotary_dim: family.rotary_dim };
   return family.partial_rotary_factor === undefined ? {} : { partial_rotary_factor: family.partial_rotary_factor };
+}
+
+/**
+ * Whether a class takes the rotated share of its heads from the file. transformers' functions of the scaling types all
+ * do, and the classes have functions of their own for the type `default`. A family that isn't known may.
+ */
+export function readsPartial(family: Partial<Family>, type: RopeType): boolean {
+  if (type !== "default" || family.pairing === undefined) return true;
+  const ofKinds = Object.values(family.layers ?? {}).some((layer) => layer.partial_rotary_factor !== undefined);
+  return family.reads_partial ?? (family.partial_rotary_factor !== undefined || ofKinds);
+}
+
+function readsRotaryDim(family: Partial<Family>): boolean {
+  if (family.pairing === undefined || family.ignores_rotary_dim) return true;
+  return family.reads_rotary_dim === true || family.rotary_dim !== undefined;
 }
 
 function failOverIgnored({ path, model_type, overridden }: TextConfig): void {

@@ -102,8 +102,11 @@ def row_of(model_type):
     return row
 
 
-def truth_of(config):
-    """The RoPE of a config's language model by kind of layer, or {"error"}; None without rotary modules."""
+def truth_of(config, longer_of=lambda modules: {}):
+    """The RoPE of a config's language model by kind of layer, or {"error"}; None without rotary modules.
+
+    `longer_of` adds to it what the language model's rotary modules give for longer texts.
+    """
     if config.model_type in SINUSOIDAL:
         return {"rope": {"": SINUSOIDAL[config.model_type](config)}}
     text = text_config_of(config)
@@ -135,7 +138,9 @@ def truth_of(config):
     for module in own:
         for kind, inv_freq, scale in frequencies(module):
             rope.setdefault(kind, kind_truth(module, kind, inv_freq, scale, functions, model))
-    return {"rope": rope} if rope else {"elsewhere": [type(own[0]).__name__]}  # a table of cosines and sines
+    if not rope:
+        return {"elsewhere": [type(own[0]).__name__]}  # a table of cosines and sines
+    return {"rope": rope, **longer_of(own)}
 
 
 def rope_type_of(config):

@@ -1,0 +1,89 @@
+// Random RoPE keys in the configs of all model types: the numbers of transformers' own modules, or a refusal.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { load, ropeConfig } from "ropewalk";
+import { FAMILY_ROWS, outcome, tablesOf, textPart } from "../helpers/family_defaults.mjs";
+
+const FOLDER = process.env.ROPEWALK_RANDOM ?? fileURLToPath(new URL("../../golden/random/", import.meta.url));
+const file = JSON.parse(readFileSync(join(FOLDER, "rope_configs.json"), "utf8"));
+const tables = tablesOf(file);
+const rw = await load();
+
+const ROPE_KEYS = ["rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"];
+
+/** What is refused although transformers has numbers for it, and why. */
+const REFUSALS = {
+  "transformers drops these keys in silence": [
+    /head_dim: of "\w.*" isn't read by its class/,
+    /: isn't read by the class of "(gptj|codegen|roformer|esm)"/,
+    /rope_parameters\.\w+: belongs to a kind of layer/,
+    /rope_scaling\.type: isn't read by the class/,
+    /rotary_dim: of "minimax_m3_vl_text" isn't read/,
+  ],
+  "its attention fails, or other layers than the file names are scaled": [
+    /partial_rotary_factor: .* in DeepSeek-style attention/,
+    /partial_rotary_factor: belongs to a kind of layer/,
+    /can't be by kind of layer/,
+    /can't be proportional in "deepseek_v4"/,
+  ],
+  "its class takes another base than the released models have": [/rope_theta: is missing/],
+  "the model's length is below the original one": [/max_position_embeddings: .* at least the original length/],
+  "rotations that no config of this package describes": [
+    / is not supported: /,
+    /must be even: elements are rotated in/,
+  ],
+};
+
+/** The config of a case: that of the model type's row, changed as the generator changes it. */
+function configOf({ model_type, set, remove = [] }) {
+  const config = structuredClone(FAMILY_ROWS.find((row) => row.model_type === model_type).config);
+  const part = textPart(config);
+  for (const key of [...ROPE_KEYS, ...remove]) delete part[key];
+  Object.assign(part, set);
+  return config;
+}
+
+/** Whether the class's own attention layers have room for the rotated part. */
+function isRunnable({ model_type, rope = {} }) {
+  const { rope: known } = FAMILY_ROWS.find((row) => row.model_type === model_type);
+  return Object.entries(rope).every(([kind, { head_dim }]) => head_dim !== null || known[kind]?.head_dim === null);
+}
+
+test(`${file.cases.length} configs with random keys (seed ${file.seed}, ${file.source})`, (t) => {
+  const reasons = Object.values(REFUSALS).flat();
+  const counts = { agree: 0, refused: 0, "transformers stops": 0 };
+  const wrong = [];
+  for (const one of file.cases) {
+    const stops = one.error !== undefined || !isRunnable(one);
+    const { agrees, refused, wrong: found } = outcome(rw, configOf(one), stops ? {} : one, tables);
+    const isKnown = refused !== undefined && reasons.some((reason) => reason.test(refused.message));
+    if (stops) counts["transformers stops"]++;
+    else if (agrees) counts.agree++;
+    else if (isKnown) counts.refused++;
+    else {
+      const { model_type, set, remove } = one;
+      wrong.push(`${found ?? refused.message}\n  ${JSON.stringify({ model_type, set, remove })}`);
+    }
+  }
+  t.diagnostic(JSON.stringify(counts));
+  assert.equal(wrong.length, 0, `${wrong.length} differ:\n${wrong.slice(0, 20).join("\n")}`);
+  assert.ok(counts.agree > 0.7 * file.cases.length, JSON.stringify(counts));
+});
+
+test("partial_rotary_factor under the type default: only some classes read it", () => {
+  const share = (model_type, more) => {
+    const set = { rope_parameters: { rope_type: "default", rope_theta: 1e4, partial_rotary_factor: 0.5, ...more } };
+    const { rotary_dim, head_dim } = ropeConfig(configOf({ model_type, set }));
+    return rotary_dim / head_dim;
+  };
+  for (const whole of ["llama", "qwen2", "qwen3", "mistral", "gemma", "olmo2", "lfm2", "cohere", "gpt_oss"]) {
+    assert.equal(share(whole), 1, whole);
+    assert.equal(share(whole, { rope_type: "linear", factor: 2 }), 0.5, whole);
+  }
+  for (const part of ["phi", "phi3", "glm4", "stablelm", "nemotron", "qwen3_next", "minimax_m2", "solar_open"]) {
+    assert.equal(share(part), 0.5, part);
+  }
+});
