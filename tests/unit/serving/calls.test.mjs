@@ -2,10 +2,20 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
-import { answerFormat } from "../../../build/package/serving/calls/call_format.js";
+import { answerFormat } from "../../../build/package/serving/calls/call_formats.js";
+
+const toolOf = (name, properties) => ({
+  type: "function",
+  function: { name, parameters: { type: "object", properties } },
+});
+const given = [
+  toolOf("get_weather", { city: { type: "string" }, days: { type: "integer" } }),
+  toolOf("now", {}),
+  toolOf("say", { text: { type: "string" }, loud: { type: "boolean" } }),
+];
 
 /** The parts of an answer, with neighbouring texts joined, read `size` characters at a time. */
-function partsOf(template, answer, { size = answer.length, tools = true, isReasoning = false, isCut = false } = {}) {
+function partsOf(template, answer, { size = answer.length, tools = given, isReasoning = false, isCut = false } = {}) {
   const reader = answerReader(answerFormat(template), tools, isReasoning);
   const parts = [];
   for (let at = 0; at < answer.length; at += size) parts.push(...reader.push(answer.slice(at, at + size)));
@@ -78,7 +88,7 @@ const cases = [
   ["Granite 3", "<|tool_call|>", `<|tool_call|>[${json}]`, [weather]],
   [
     "Qwen3-Coder",
-    "<tool_call><function=",
+    "<tool_call><function=<parameter=",
     "<tool_call>\n<function=get_weather>\n<parameter=city>\nBergen\n</parameter>\n<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
     [weather],
   ],
@@ -124,7 +134,7 @@ test("a call that can't be read stays text, and so do calls without tools", () =
   const broken = '<tool_call>{"name": </tool_call>';
   assert.deepEqual(partsOf("<tool_call>", broken), [{ content: broken }]);
   const whole = `<tool_call>${json}</tool_call>`;
-  assert.deepEqual(partsOf("<tool_call>", whole, { tools: false }), [{ content: whole }]);
+  assert.deepEqual(partsOf("<tool_call>", whole, { tools: [] }), [{ content: whole }]);
 });
 
 /** Name, template, what an answer has before and after `{"city": "Bergen"`. */
@@ -160,12 +170,12 @@ const streamed = [
 
 for (const [name, template, before, after] of streamed)
   test(`${name}: the name and the arguments come as they are written`, () => {
-    const reader = answerReader(answerFormat(template), true, false);
+    const reader = answerReader(answerFormat(template), given, false);
     assert.deepEqual(reader.push(before), name === "gpt-oss" ? [{ call: "get_weather" }] : []);
     const begun = name === "gpt-oss" ? [] : [{ call: "get_weather" }];
     assert.deepEqual(reader.push('{"city": "Ber'), [...begun, { arguments: '{"city":"Ber' }]);
     assert.deepEqual(reader.push("gen"), [{ arguments: "gen" }]);
-    assert.ok(reader.isInCall);
+    assert.ok(reader.place === "call");
     const rest = [...reader.push(`"${after}`), ...reader.end(false)];
     assert.equal(rest.map((part) => part.arguments ?? "").join(""), '","days":2}');
     assert.deepEqual(rest.at(-1), { isCallEnd: true });
@@ -214,7 +224,7 @@ const cut = [
   ],
   [
     "Qwen3-Coder",
-    "<tool_call><function=",
+    "<tool_call><function=<parameter=",
     "<tool_call>\n<function=get_weather>\n<parameter=city>\nBergen\n</parameter>\n<parameter=days>",
     [uncalled("get_weather")],
   ],

@@ -16,7 +16,7 @@ export interface CompletionLogprobs {
 /** The most tokens of a character, which has at most 4 bytes. */
 const MOST_PARTS = 4;
 
-/** Finds where the tokens of a continuation begin. The parts of a character begin where it does. */
+/** Finds where the tokens of a continuation begin. The parts of a character begin where it does. Control tokens have no text. */
 export class TokenPlaces {
   readonly #tokenizer: ServedTokenizer;
   #offset = 0;
@@ -31,7 +31,7 @@ export class TokenPlaces {
   async next(token: number): Promise<number> {
     const offset = this.#offset;
     this.#parts.push(token);
-    const text = await this.#tokenizer.decode(this.#parts, { skipSpecial: false, continues: true });
+    const text = await this.#tokenizer.decode(this.#parts, { continues: true });
     if (!text.endsWith("\uFFFD") || this.#parts.length >= MOST_PARTS) {
       this.#offset += text.length;
       this.#parts = [];

@@ -4,7 +4,7 @@ import { fail } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import { answerReader } from "../serving/calls/answer_reader.js";
-import { answerFormat } from "../serving/calls/call_format.js";
+import { answerFormat } from "../serving/calls/call_formats.js";
 import { answerEvents, type AnswerEvent, type Generation, NO_TOKENS, type TokenCounts } from "../serving/events.js";
 import { withFieldNames } from "../base/field_names.js";
 import { checkLength } from "../serving/prompt.js";
@@ -99,7 +99,7 @@ export async function readCompletionRequest(
       begun: "",
       isParallel: true,
       options: { ...shared.options, maxTokens, ...alternatives },
-      reader: () => answerReader(answerFormat(undefined), false, false),
+      reader: () => answerReader(answerFormat(undefined), [], false),
     });
   }
   return { isStream, includesUsage, generations };

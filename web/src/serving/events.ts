@@ -87,7 +87,7 @@ async function* allAnswers(
         if (answering !== session) forks.push(answering);
         const seed = options.seed === undefined ? {} : { seed: seedOfText(options.seed, index) };
         // markers of calls are special tokens in many vocabularies
-        const pieces = answering.generate({ ...options, ...seed, skipSpecial: false, ...(signal && { signal }) });
+        const pieces = answering.generate({ ...options, ...seed, marksSpecial: true, ...(signal && { signal }) });
         answers.push(oneAnswer(pieces, generation, index));
       }
       for (const counts of yield* inTurns(answers)) {
@@ -136,16 +136,22 @@ async function* oneAnswer(
   const hasScores = options.logprobs !== undefined;
   let [generated, reasoning] = [0, 0];
   let finish: FinishReason = "length";
+  /** Tokens of text that may be a call or content. */
+  let undecided: ScoredToken[] = [];
   const first = calls.wanted(reader.push(begun));
   if (first.length > 0) yield { index, parts: first, scored: undefined };
   for await (const { token, text, logprob, alternatives = [], finish: ended } of pieces) {
     generated += 1;
     finish = ended ?? finish;
     const parts = calls.wanted(reader.push(text));
-    if (reader.isReasoning) reasoning += 1;
-    const isText = ended !== "end" && ended !== "stop" && !reader.isInCall;
-    const scored = hasScores && isText ? { token, logprob, alternatives } : undefined;
-    if (parts.length > 0 || scored !== undefined) yield { index, parts, scored };
+    const { place } = reader;
+    if (place === "reasoning") reasoning += 1;
+    const isScored = hasScores && ended !== "end" && ended !== "stop";
+    if (isScored && place !== "call") undecided.push({ token, logprob, alternatives });
+    if (place === "call") undecided = [];
+    const scored = place === "undecided" ? [] : undecided;
+    if (parts.length > 0 || scored.length > 0) yield* scoredParts(index, parts, scored);
+    if (place !== "undecided") undecided = [];
     if (calls.isEnough) {
       finish = "stop";
       break;
@@ -153,9 +159,20 @@ async function* oneAnswer(
   }
   const isFull = finish === "length" || finish === "full";
   const parts = calls.wanted(reader.end(isFull || finish === "stop"));
-  if (parts.length > 0) yield { index, parts, scored: undefined };
+  const isContent = parts.some((part) => "content" in part);
+  if (parts.length > 0) yield* scoredParts(index, parts, isContent ? undecided : []);
   yield { index, ending: isFull ? "length" : calls.begun > 0 ? "tool_calls" : "stop" };
   return { generated, reasoning };
+}
+
+/** Events of parts and of the tokens that they consist of. */
+function* scoredParts(
+  index: number,
+  parts: readonly AnswerPart[],
+  scored: readonly ScoredToken[],
+): Generator<AnswerEvent, void, void> {
+  yield { index, parts, scored: scored[0] };
+  for (const token of scored.slice(1)) yield { index, parts: [], scored: token };
 }
 
 /** Counts the calls of an answer, and leaves out those after the first unless they may be parallel. */

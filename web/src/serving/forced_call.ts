@@ -21,21 +21,24 @@ export function forcedCall(
       "toolChoice",
       "must be auto or none for this model: its template writes calls in a form that can't be required",
     );
-  const { argumentsKey: key, isList } = calls;
+  const { nameKey, argumentsKey, isList } = calls;
+  const keyOf = ({ function: { name } }: Tool): string => argumentsKey ?? name;
   const call = {
     anyOf: tools.map((tool, i) => ({
       type: "object",
       properties: {
-        name: { const: tool.function.name },
-        [key]: { $id: `https://tool${i}.invalid/`, ...argumentsSchema(tool) }, // its references start at it
+        ...(argumentsKey !== undefined && { [nameKey]: { const: tool.function.name } }),
+        [keyOf(tool)]: { $id: `https://tool${i}.invalid/`, ...argumentsSchema(tool) }, // its references start at it
       },
-      required: ["name", key],
+      required: [...(argumentsKey === undefined ? [] : [nameKey]), keyOf(tool)],
       additionalProperties: false,
     })),
   };
   const list = { type: "array", items: call, minItems: 1, ...(!isParallel && { maxItems: 1 }) };
   const fieldOf = (field: string): string => {
-    const places = tools.map((_, i) => `format.schema${isList ? ".items" : ""}.anyOf[${i}].properties.${key}`);
+    const places = tools.map(
+      (tool, i) => `format.schema${isList ? ".items" : ""}.anyOf[${i}].properties.${keyOf(tool)}`,
+    );
     if (field === "format.schema")
       return tools.length === 1 ? `tools[${allTools.indexOf(tools[0]!)}].parameters` : "tools";
     const i = places.findIndex((place) => field === place || field.startsWith(`${place}.`));

@@ -2,7 +2,7 @@
 import { fail } from "../base/errors.js";
 import { encodeChat } from "../text/tokenizer.js";
 import { answerReader } from "./calls/answer_reader.js";
-import { answerFormat } from "./calls/call_format.js";
+import { answerFormat } from "./calls/call_formats.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
 import { withFieldNames } from "../base/field_names.js";
@@ -47,7 +47,7 @@ async function readChat(model: ServedModel, request: ChatRequest): Promise<Gener
     isParallel,
     options: { ...request.options, ...(format !== undefined && { format }) },
     fieldOf: (field) => request.fieldOf(required?.fieldOf(field) ?? field.replace(/^tokens\b/, "messages")),
-    reader: () => answerReader(answers, tools.length > 0, isReasoning && closed === ""),
+    reader: () => answerReader(answers, tools, isReasoning && closed === ""),
   };
 }
 

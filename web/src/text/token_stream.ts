@@ -1,6 +1,7 @@
 // Decodes tokens to text one at a time.
 import { trueOrFalse } from "../base/checks.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
+import { markControl } from "./control_text.js";
 import type { Vocabulary, WordPieceFormat } from "./vocabulary.js";
 
 /** Options for decoding. */
@@ -12,9 +13,12 @@ export interface DecodeOptions {
    * Only matters for vocabularies that add such a space (Llama 2, Mistral 7B, Phi-3) or leave it out (BERT).
    */
   continues?: boolean;
+  /** Mark the text of special tokens, whatever `skipSpecial` says: see control_text.ts. Default false. @internal */
+  marksSpecial?: boolean;
 }
 
-const namesIn = (call: string): OptionNames => optionNames<DecodeOptions>(call, { skipSpecial: true, continues: true });
+const namesIn = (call: string): OptionNames =>
+  optionNames<DecodeOptions>(call, { skipSpecial: true, continues: true, marksSpecial: true });
 const DECODE_OPTIONS = { "decode()": namesIn("decode()"), "stream()": namesIn("stream()") };
 
 /** Decodes tokens one at a time. The results of `push` and `end` concatenate to what `decode` returns for the same tokens. */
@@ -34,15 +38,17 @@ export class VocabularyStream implements TokenStream {
   readonly #vocabulary: Vocabulary;
   readonly #skipSpecial: boolean;
   readonly #continues: boolean;
+  readonly #marksSpecial: boolean;
   // keeps a byte order mark, as it is part of the text
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #dropsSpace: boolean;
   #isFirst: boolean;
 
   constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: "decode()" | "stream()" = "stream()") {
-    const { skipSpecial = true, continues = false } = checkOptions(options, DECODE_OPTIONS[call]);
+    const { skipSpecial = true, continues = false, marksSpecial = false } = checkOptions(options, DECODE_OPTIONS[call]);
     this.#vocabulary = vocabulary;
-    this.#skipSpecial = trueOrFalse(skipSpecial, "skipSpecial");
+    this.#marksSpecial = trueOrFalse(marksSpecial, "marksSpecial");
+    this.#skipSpecial = trueOrFalse(skipSpecial, "skipSpecial") || this.#marksSpecial;
     this.#continues = trueOrFalse(continues, "continues");
     this.#dropsSpace = this.#dropsFirstSpace();
     this.#isFirst = !this.#continues;
@@ -50,7 +56,9 @@ export class VocabularyStream implements TokenStream {
 
   push(token: number): string {
     const { wordPiece } = this.#vocabulary.format;
-    return wordPiece === undefined ? this.#pushBytes(token) : this.#pushWordPiece(token, wordPiece);
+    const text = wordPiece === undefined ? this.#pushBytes(token) : this.#pushWordPiece(token, wordPiece);
+    if (!this.#marksSpecial || !this.#vocabulary.isSpecial(token)) return text;
+    return markControl(new TextDecoder().decode(this.#vocabulary.bytesOf(token))); // the rest is as with skipSpecial
   }
 
   #pushWordPiece(token: number, format: WordPieceFormat): string {

@@ -57,6 +57,7 @@ export interface GenerateSettings {
   readonly maxTokens: number;
   readonly stops: StopStrings;
   readonly skipSpecial: boolean;
+  readonly marksSpecial: boolean;
   readonly stopTokens: ReadonlySet<number>;
   readonly ignoreEnd: boolean;
   readonly whenFull: FullPolicy;
@@ -79,6 +80,7 @@ export function readGenerateOptions(
     maxTokens,
     stop,
     skipSpecial,
+    marksSpecial,
     stopTokens,
     ignoreEnd,
     whenFull,
@@ -102,6 +104,7 @@ export function readGenerateOptions(
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
     stops: new StopStrings(typeof stop === "string" ? [stop] : listOf(stop ?? [], "stop", "a string or strings")),
     skipSpecial: trueOrFalse(skipSpecial ?? true, "skipSpecial"),
+    marksSpecial: trueOrFalse(marksSpecial ?? false, "marksSpecial"),
     stopTokens: new Set(
       listOf(stopTokens ?? [], "stopTokens", "token ids").map((id, i) =>
         wholeNumber(id, 0, vocabularySize - 1, `stopTokens[${i}]`),
@@ -127,6 +130,7 @@ export async function* generate(
     maxTokens,
     stops,
     skipSpecial,
+    marksSpecial,
     stopTokens,
     ignoreEnd,
     whenFull,
@@ -150,7 +154,7 @@ export async function* generate(
   const breakers = sampling.core.dry_multiplier > 0 ? breakingTokens(tokenizer, sampling.breakers) : undefined;
   const matcher = format === undefined ? undefined : formats.matcher(format);
   const sampler = new Sampler(heap, sampling, breakers ?? new Int32Array());
-  const stream = tokenizer.stream({ continues: text.length > 0, skipSpecial });
+  const stream = tokenizer.stream({ continues: text.length > 0, skipSpecial, marksSpecial });
   const yielder = new EventLoopYielder();
   let draft: Draft | undefined;
   try {

@@ -160,6 +160,8 @@ export interface GenerateOptions extends SamplingOptions {
   stop?: string | readonly string[];
   /** Whether the text leaves out special tokens, such as those around tool calls. Default: true. */
   skipSpecial?: boolean;
+  /** Marks the text of special tokens, so that it can be told from other text: see text/control_text.ts. Default: false. @internal */
+  marksSpecial?: boolean;
   /** Ids of tokens that end the text, in addition to the model's end tokens. */
   stopTokens?: readonly number[];
   /** Whether to continue when the model generates an end token. Default: false. */
@@ -201,6 +203,7 @@ const GENERATE = {
   maxTokens: true,
   stop: true,
   skipSpecial: true,
+  marksSpecial: true,
   stopTokens: true,
   ignoreEnd: true,
   whenFull: true,

@@ -10,17 +10,20 @@ export type AnswerPart =
   | { readonly arguments: string }
   | { readonly isCallEnd: true };
 
+/** What the text read last belongs to. Undecided: it is the beginning of a call, or content that looks like it. */
+export type Place = "content" | "reasoning" | "call" | "undecided";
+
 /** Splits an answer. */
 export interface AnswerReader {
-  /** Adds text, and returns the parts that it completes. Text that may be the beginning of a marker waits. */
+  /**
+   * Adds text, and returns the parts that it completes. Text that may be the beginning of a marker waits.
+   * @param text - in which control tokens are marked
+   */
   push(text: string): AnswerPart[];
   /**
    * The parts at the end.
    * @param isCut - whether the model would have written more: then a call that isn't whole is no text
    */
   end(isCut: boolean): AnswerPart[];
-  /** Whether the text read last is part of a call. */
-  readonly isInCall: boolean;
-  /** Whether the text read last is part of the reasoning. */
-  readonly isReasoning: boolean;
+  readonly place: Place;
 }

@@ -1,124 +1,194 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
 import { overlap } from "../../base/overlap.js";
-import type { AnswerPart, AnswerReader } from "./answer_part.js";
-import type { AnswerFormat, CallFormat } from "./call_format.js";
-import { CallStream } from "./call_stream.js";
+import type { Tool } from "../tool.js";
+import type { AnswerPart, AnswerReader, Place } from "./answer_part.js";
+import { AnswerText } from "./answer_text.js";
+import type { AnswerFormat, CallFormat, ReasoningFormat } from "./call_format.js";
+import { callReader } from "./call_reader.js";
+import type { CallReader, Rest } from "./call_reading.js";
+import { CalledTools } from "./called_tools.js";
 import { HarmonyReader } from "./harmony_reader.js";
 
 /**
- * @param readsCalls - whether tools were given; else calls stay text
+ * @param tools - those that may be called: a call of another is content
  * @param isReasoning - whether the prompt ends inside the reasoning
  */
-export function answerReader(format: AnswerFormat, readsCalls: boolean, isReasoning: boolean): AnswerReader {
-  if (format.isHarmony) return new HarmonyReader();
-  return new MarkedReader(readsCalls ? format.calls : undefined, format.reasoning, isReasoning);
+export function answerReader(format: AnswerFormat, tools: readonly Tool[], isReasoning: boolean): AnswerReader {
+  const called = new CalledTools(tools);
+  return format.isHarmony ? new HarmonyReader(called) : new MarkedReader(format, called, isReasoning);
 }
 
 /** Answers in which markers enclose calls and reasoning. */
 class MarkedReader implements AnswerReader {
-  readonly #calls: CallFormat | undefined;
-  readonly #reasoning: AnswerFormat["reasoning"];
-  #state: "content" | "reasoning" | "call";
-  #pending = "";
-  #call: CallStream | undefined;
-  /** Whether nothing but space came before. */
+  readonly #format: CallFormat | undefined;
+  readonly #tools: CalledTools;
+  readonly #reasoning: ReasoningFormat | undefined;
+  readonly #pending: AnswerText;
+  #state: "content" | "reasoning" = "content";
+  /** Reads a call that begins in what is pending, after this much space. */
+  #call: { readonly reader: CallReader; space: number; isSure: boolean } | undefined;
+  /** Markers before this place in what is pending begin nothing. */
+  #from = 0;
+  /** Whether nothing but space came since the beginning or the last block. */
   #isFirst = true;
+  /** Whether a block or its marker came before: line breaks after it are part of the format. */
+  #followsBlock = false;
+  /** A closing marker that was missing after a call. It isn't content if it comes later. */
+  #missing = "";
 
-  constructor(calls: CallFormat | undefined, reasoning: AnswerFormat["reasoning"], isReasoning: boolean) {
-    this.#calls = calls;
+  constructor({ calls, reasoning }: AnswerFormat, tools: CalledTools, isReasoning: boolean) {
+    this.#format = tools.names.length > 0 ? calls : undefined;
+    this.#tools = tools;
     this.#reasoning = reasoning;
-    this.#state = isReasoning ? "reasoning" : "content";
+    const ofReasoning = reasoning === undefined ? [] : (reasoning.markers ?? [reasoning.open, reasoning.close]);
+    this.#pending = new AnswerText([...(this.#format?.markers ?? []), ...ofReasoning]);
+    if (isReasoning) this.#enter("reasoning");
   }
 
-  get isInCall(): boolean {
-    return this.#state === "call";
-  }
-
-  get isReasoning(): boolean {
-    return this.#state === "reasoning";
+  get place(): Place {
+    if (this.#call !== undefined) return this.#call.isSure ? "call" : "undecided";
+    return this.#state;
   }
 
   push(text: string): AnswerPart[] {
-    this.#pending += text;
-    const parts: AnswerPart[] = [];
-    while (this.#step(parts));
-    return parts;
+    this.#pending.push(text);
+    return this.#read("more");
   }
 
   end(isCut: boolean): AnswerPart[] {
-    const parts = this.push("");
-    const rest = this.#pending;
-    this.#pending = "";
-    if (this.#call === undefined) this.#addText(rest, parts);
-    else parts.push(...this.#call.push(rest), ...this.#call.end("", isCut));
+    const parts = this.#read(isCut ? "cut" : "ended");
+    const isSpace = this.#pending.text.trim() === "";
+    // space at the end of a text belongs to it, but not space between a block and the end
+    if (isSpace && this.#isFirst && this.#followsBlock) this.#pending.skip(this.#pending.text.length);
+    this.#add(this.#pending.text.length, parts);
     return parts;
   }
 
-  /** Reads up to the next marker. Returns false if there is none yet. */
-  #step(parts: AnswerPart[]): boolean {
-    const calls = this.#calls;
-    if (this.#call !== undefined) {
-      const { open, close } = calls!;
-      const marker = close === "" ? open : close;
-      const at = this.#pending.indexOf(marker);
-      const end = at < 0 ? this.#pending.length - overlap(this.#pending, marker) : at;
-      parts.push(...this.#call.push(this.#pending.slice(0, end)));
-      this.#pending = this.#pending.slice(at < 0 ? end : end + marker.length);
-      if (at < 0) return false;
-      parts.push(...this.#call.end(close));
-      this.#enter(close === "" ? "call" : "content", open);
+  #read(rest: Rest): AnswerPart[] {
+    const parts: AnswerPart[] = [];
+    while (this.#call === undefined ? this.#readText(rest, parts) : this.#readCall(rest, parts));
+    return parts;
+  }
+
+  /** Reads a call that has begun, or may have. Returns false if more text is needed. */
+  #readCall(rest: Rest, parts: AnswerPart[]): boolean {
+    const call = this.#call!;
+    const { parts: read, used, state, missing = "" } = call.reader.read(this.#pending.text.slice(call.space), rest);
+    if (state === "no") {
+      this.#call = undefined;
+      this.#from = call.space + 1;
       return true;
     }
-    if (this.#state === "content" && this.#isFirst && calls?.isBare === true) {
-      const start = this.#pending.trimStart();
-      if (start === "") return false; // spaces may come before a call
-      if (start.startsWith("{")) {
-        this.#enter("call", "");
-        return true;
-      }
+    if (used > 0) {
+      this.#pending.skip(call.space + used);
+      call.space = 0;
+      call.isSure = true;
     }
+    parts.push(...read);
+    if (state === "wait") return false;
+    this.#enter("content");
+    this.#missing = missing;
+    return true;
+  }
+
+  /** Reads text up to the next marker. Returns false if there is none yet. */
+  #readText(rest: Rest, parts: AnswerPart[]): boolean {
+    const { text } = this.#pending;
+    if (this.#isBare(text)) return this.#beginCall(/^\s*/.exec(text)![0].length, parts);
     const markers = this.#markers();
     const found = markers
-      .map(({ text, next }) => ({ text, next, at: this.#pending.indexOf(text) }))
+      .map(([marker, kind]) => ({ marker, kind, at: this.#find(marker, kind) }))
       .filter(({ at }) => at >= 0)
-      .sort((a, b) => a.at - b.at)[0];
+      .sort((a, b) => a.at - b.at || b.marker.length - a.marker.length)[0];
     if (found !== undefined) {
-      this.#addText(this.#pending.slice(0, found.at), parts);
-      this.#pending = this.#pending.slice(found.at + found.text.length);
-      this.#enter(found.next, found.text);
+      const { marker, kind, at } = found;
+      if (kind === "call") return this.#beginCall(at, parts);
+      const space = kind === "nothing" ? 0 : spaceBefore(text, at);
+      this.#add(at - space, parts);
+      this.#pending.skip(space + marker.length);
+      if (kind === "nothing") this.#missing = "";
+      else this.#enter(kind);
       return true;
     }
-    const kept = Math.max(0, ...markers.map(({ text }) => overlap(this.#pending, text)));
-    const spaces = /\s*$/.exec(this.#pending.slice(0, this.#pending.length - kept))![0].length; // goes if a marker follows
-    const end = this.#pending.length - kept - (markers.length > 0 ? spaces : 0);
-    this.#addText(this.#pending.slice(0, end), parts, false);
-    this.#pending = this.#pending.slice(end);
+    if (rest !== "more") return false;
+    const kept = Math.max(0, ...markers.map(([marker]) => overlap(text, marker)));
+    const space = markers.length === 0 ? 0 : spaceBefore(text, text.length - kept); // it goes if a block follows
+    this.#add(text.length - kept - space, parts);
     return false;
   }
 
-  #markers(): { text: string; next: "content" | "reasoning" | "call" }[] {
-    if (this.#state === "reasoning") return [{ text: this.#reasoning!.close, next: "content" }];
+  /** Whether the answer is JSON, which may be a call without a marker. */
+  #isBare(text: string): boolean {
+    if (this.#format?.style !== "json" || !this.#format.isBare || this.#state === "reasoning") return false;
+    return this.#isFirst && this.#from === 0 && /^\s*\{/.test(text);
+  }
+
+  /** The markers that may come next, and what they begin. */
+  #markers(): (readonly [marker: string, kind: "call" | "reasoning" | "content" | "nothing"])[] {
+    const calls = this.#format === undefined ? [] : beginnings(this.#format, this.#reasoning !== undefined);
+    const beginCalls = calls.map((marker) => [marker, "call"] as const);
+    if (this.#state === "reasoning") {
+      // as in llama.cpp, the calls of Qwen3.5 also end its reasoning
+      const endsReasoning = this.#format?.style === "tagged" && this.#format.isPadded;
+      return [[this.#reasoning!.close, "content"], ...(endsReasoning ? beginCalls : [])];
+    }
     return [
-      ...(this.#reasoning === undefined ? [] : [{ text: this.#reasoning.open, next: "reasoning" as const }]),
-      ...(this.#calls === undefined ? [] : [{ text: this.#calls.open, next: "call" as const }]),
+      ...beginCalls,
+      ...(this.#reasoning === undefined ? [] : [[this.#reasoning.open, "reasoning"] as const]),
+      ...(this.#missing === "" ? [] : [[this.#missing, "nothing"] as const]),
     ];
   }
 
-  /** Adds text up to a marker or the end, where spaces around markers go, or text that goes on. */
-  #addText(text: string, parts: AnswerPart[], isEnd = true): void {
-    const hasMarkers = this.#markers().length > 0;
-    const begun = this.#isFirst && hasMarkers ? text.trimStart() : text;
-    const added = isEnd && hasMarkers ? begun.trimEnd() : begun;
-    if (added !== "") {
-      this.#isFirst = false;
-      parts.push(this.#state === "reasoning" ? { reasoning: added } : { content: added });
+  /** Where a marker stands that means something; −1. Reasoning that is only text begins no block after content. */
+  #find(marker: string, kind: "call" | "reasoning" | "content" | "nothing"): number {
+    const { text } = this.#pending;
+    for (let at = text.indexOf(marker, this.#from); at >= 0; at = text.indexOf(marker, at + 1)) {
+      const begins = this.#isFirst && text.slice(0, at).trim() === "";
+      if (kind !== "reasoning" || begins || this.#reasoning!.isAnywhere === true || this.#pending.isControl(at))
+        return at;
     }
-    if (isEnd) this.#isFirst = true;
+    return -1;
   }
 
-  /** @param opening - the marker that was read */
-  #enter(state: "content" | "reasoning" | "call", opening: string): void {
-    this.#state = state;
-    this.#call = state === "call" ? new CallStream(this.#calls!, opening) : undefined;
+  /** A call may begin here. What comes before is text for sure, but for the space, which goes if it is a call. */
+  #beginCall(at: number, parts: AnswerPart[]): boolean {
+    const space = spaceBefore(this.#pending.text, at);
+    this.#add(at - space, parts);
+    this.#call = { reader: callReader(this.#format!, this.#tools), space, isSure: false };
+    return true;
   }
+
+  /** Moves text from what is pending to the parts. */
+  #add(length: number, parts: AnswerPart[]): void {
+    if (length <= 0) return;
+    const taken = this.#pending.take(length);
+    this.#from = Math.max(0, this.#from - length);
+    const added = this.#isFirst && this.#followsBlock ? taken.replace(/^(?:[^\S\n]*\n)+/, "") : taken;
+    if (added === "") return;
+    this.#isFirst = false;
+    parts.push(this.#state === "reasoning" ? { reasoning: added } : { content: added });
+  }
+
+  #enter(state: "content" | "reasoning"): void {
+    [this.#state, this.#call, this.#from] = [state, undefined, 0];
+    [this.#isFirst, this.#followsBlock, this.#missing] = [true, true, ""];
+  }
+}
+
+/** The markers that calls begin with. */
+function beginnings(format: CallFormat, hasReasoning: boolean): string[] {
+  const { open, section } = format;
+  if (format.style !== "tagged") return [...(section === undefined ? [] : [section[0]]), open];
+  // as in llama.cpp: Qwen3-Coder sometimes leaves out the first tag
+  const isWithout = open === "" || (format.isPadded && !hasReasoning);
+  return section !== undefined
+    ? [section[0]]
+    : [...(open === "" ? [] : [open]), ...(isWithout ? [format.name[0]] : [])];
+}
+
+/** Length of the space that ends here. */
+function spaceBefore(text: string, end: number): number {
+  let at = end;
+  while (at > 0 && /\s/.test(text[at - 1]!)) at -= 1;
+  return end - at;
 }

@@ -1,84 +1,86 @@
-// How a model writes tool calls and its reasoning, derived from its chat template.
+// How models write tool calls and reasoning. The formats themselves are in call_formats.ts.
 
-/** How the text between two markers says which function is called. */
-export type CallStyle =
-  /** `{"name": …, "arguments": …}`, or a list of these; `parameters` is read as `arguments`. */
-  | "json"
-  /** `name[ARGS]{…}`: newer Mistral models. */
-  | "named"
-  /** `name<｜tool▁sep｜>{…}`, also with a fence of Markdown: DeepSeek. */
-  | "separated"
-  /** `[name(key="value", …)]`: LFM2. */
-  | "python"
-  /** `<function=name><parameter=key>value</parameter></function>`: Qwen3-Coder. */
-  | "xml"
-  /** `call:name{key:<escape>text<escape>}`: FunctionGemma. */
-  | "escaped";
-
-/** Text that surrounds a call. An empty `close` means the next `open` or the end. */
-export interface CallFormat {
+interface Surroundings {
+  /** Text before a call. Empty if the call's own beginning is all that there is. */
   readonly open: string;
+  /** Text after a call. Empty means that nothing follows. */
   readonly close: string;
-  readonly style: CallStyle;
+  /** Text around all calls of an answer, which not every model writes. */
+  readonly section?: readonly [open: string, close: string];
+  /** The markers that are control tokens in some vocabularies. */
+  readonly markers: readonly string[];
+}
+
+/** `{"name": …, "arguments": …}`, or a list of these. */
+export interface JsonFormat extends Surroundings {
+  readonly style: "json";
   /** Text between `open` and the call where the model is made to call. */
   readonly lead: string;
   /** Whether several calls are one list. */
   readonly isList: boolean;
-  /** Name of the arguments in JSON. */
-  readonly argumentsKey: "arguments" | "parameters";
-  /** An answer that is nothing but JSON is a call even without `open`: Llama 3. */
+  readonly nameKey: "name" | "tool_name";
+  /** Name of the arguments. Undefined: the call is `{"<name>": {…}}`. */
+  readonly argumentsKey: "arguments" | "parameters" | undefined;
+  /** Whether an answer that is nothing but JSON is a call even without `open`. */
   readonly isBare: boolean;
+}
+
+/** The name, then the arguments as a JSON object. */
+export interface NamedFormat extends Surroundings {
+  readonly style: "named";
+  /** What may be around the name. The first that fits counts. */
+  readonly heads: readonly NameHead[];
+}
+
+/** Texts around a name. White space is allowed between all of them. */
+export interface NameHead {
+  readonly before: string;
+  readonly after: string;
+  /** Text after the name that some calls have: what begins it. It ends where `after` begins. */
+  readonly note?: string;
+}
+
+/** The name and each argument between tags, without quotes around texts. */
+export interface TaggedFormat extends Surroundings {
+  readonly style: "tagged";
+  /** Text before and after the name. An empty text after it means white space, the first key or the end. */
+  readonly name: readonly [before: string, after: string];
+  /** Text before a key, between key and value, and after the value. */
+  readonly value: readonly [before: string, between: readonly string[], after: string];
+  /** Text after the last argument. */
+  readonly end: string;
+  /** Whether each value has lines of its own. */
+  readonly isPadded: boolean;
+}
+
+/** `name(key="value", …)`, as Python writes it. */
+export interface PythonFormat extends Surroundings {
+  readonly style: "python";
+}
+
+/** `call:name{key:value}`, with a marker as quote. */
+export interface QuotedFormat extends Surroundings {
+  readonly style: "quoted";
+  readonly quote: string;
+}
+
+export type CallFormat = JsonFormat | NamedFormat | TaggedFormat | PythonFormat | QuotedFormat;
+
+/** What encloses reasoning. */
+export interface ReasoningFormat {
+  readonly open: string;
+  readonly close: string;
+  /** The markers that are control tokens in some vocabularies, if they aren't `open` and `close`. */
+  readonly markers?: readonly string[];
+  /** Whether it may also begin after content. Otherwise only at the beginning of an answer or after a call. */
+  readonly isAnywhere?: boolean;
 }
 
 /** What a chat template says about answers. */
 export interface AnswerFormat {
   /** Undefined if the template writes no calls, or in a form that isn't known. */
   readonly calls: CallFormat | undefined;
-  readonly reasoning: { readonly open: string; readonly close: string } | undefined;
+  readonly reasoning: ReasoningFormat | undefined;
   /** Whether answers consist of channels, as those of gpt-oss. */
   readonly isHarmony: boolean;
-}
-
-const JSON_CALL = { style: "json", lead: "", isList: false, argumentsKey: "arguments", isBare: false } as const;
-
-/** Texts that a template must all have, and what they mean. The first that matches counts. */
-const FORMATS: readonly (readonly [needed: readonly string[], format: CallFormat | undefined])[] = [
-  [["<tool_call>", "<arg_key>"], undefined], // GLM
-  [["<tool_call>", "<function="], { ...JSON_CALL, open: "<tool_call>", close: "</tool_call>", style: "xml" }],
-  [["<tool_call>"], { ...JSON_CALL, open: "<tool_call>", close: "</tool_call>", lead: "\n" }],
-  [["[TOOL_CALLS]", "[ARGS]"], { ...JSON_CALL, open: "[TOOL_CALLS]", close: "", style: "named" }],
-  [["[TOOL_CALLS]"], { ...JSON_CALL, open: "[TOOL_CALLS]", close: "", isList: true }],
-  [
-    ["<|tool_call_start|>"],
-    { ...JSON_CALL, open: "<|tool_call_start|>", close: "<|tool_call_end|>", style: "python", isList: true },
-  ],
-  [["<|tool_call|>"], { ...JSON_CALL, open: "<|tool_call|>", close: "", isList: true }],
-  [
-    ["<｜tool▁call▁begin｜>"],
-    { ...JSON_CALL, open: "<｜tool▁call▁begin｜>", close: "<｜tool▁call▁end｜>", style: "separated" },
-  ],
-  [
-    ["<start_function_call>"],
-    { ...JSON_CALL, open: "<start_function_call>", close: "<end_function_call>", style: "escaped" },
-  ],
-  [
-    ["tool_calls", '"parameters"', "<|start_header_id|>"],
-    { ...JSON_CALL, open: "<|python_tag|>", close: "", argumentsKey: "parameters", isBare: true },
-  ],
-];
-
-const REASONING = [
-  { open: "<think>", close: "</think>" },
-  { open: "[THINK]", close: "[/THINK]" },
-] as const;
-
-/** Derives the format of answers from the source of a chat template. */
-export function answerFormat(template: string | undefined): AnswerFormat {
-  const source = (template ?? "").replaceAll("\\n", "\n");
-  const has = (text: string): boolean => source.includes(text);
-  return {
-    isHarmony: has("<|channel|>") && has("<|message|>"),
-    calls: FORMATS.find(([needed]) => needed.every(has))?.[1],
-    reasoning: REASONING.find(({ open, close }) => has(open) || has(close)),
-  };
 }
