@@ -70,7 +70,6 @@ const packageEntries =
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = [
-  "@huggingface/jinja",
   "leven",
   "@huggingface/tokenizers",
   "comlink",

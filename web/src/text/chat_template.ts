@@ -5,12 +5,10 @@ import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, optionNames } from "../base/options.js";
 import { messageOf, printable, show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
-import { Budget } from "./template/budget.js";
-import { globalsOf, TemplateException } from "./template/globals.js";
-import { runTemplate } from "./template/interpreter.js";
-import type { Jinja, Program } from "./template/syntax.js";
-import { tokensOf } from "./template/tokens.js";
-import { type Value, valueOf } from "./template/values.js";
+import type { Program } from "./template/parse/syntax.js";
+import type { Value } from "./template/values/values.js";
+
+type Engine = typeof import("./template/engine.js");
 
 /** A message of a conversation. Templates may read more fields: `tool_calls`, `reasoning_content`, `name`. */
 export interface ChatMessage {
@@ -50,7 +48,7 @@ const MOST_QUOTED = 400;
 
 /**
  * Renders a conversation with the model's chat template, like transformers' apply_chat_template. The text includes special tokens, so
- * encode it with `{ special: false }`. Imports the package `@huggingface/jinja`. A template of up to a million characters may take
+ * encode it with `{ special: false }`. A template is parsed once. A template of up to a million characters may take
  * 200,000 steps, and more for a longer conversation: about a quarter of a second.
  *
  * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json
@@ -66,14 +64,14 @@ export async function renderChat(
   const inputs = inputsOf(messages, checked);
   const now = timeOf(checked);
   if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${show(template)})`);
-  const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
-  const program = parse(jinja, template);
-  const budget = new Budget(inputs);
-  const variables = convert(inputs);
+  const engine = await import("./template/engine.js");
+  const program = parse(engine, template);
+  const budget = new engine.Budget(inputs);
+  const variables = convert(engine, inputs);
   try {
-    return runTemplate(program, [...globalsOf(now, budget), ...variables], budget);
+    return engine.runTemplate(program, [...engine.globalsOf(now, budget), ...variables], budget);
   } catch (error) {
-    if (error instanceof TemplateException) {
+    if (error instanceof engine.TemplateException) {
       fail("INVALID_ARGUMENT", "messages", `the model's chat template rejects them: ${error.message}`, {
         cause: error,
       });
@@ -84,9 +82,9 @@ export async function renderChat(
 
 /** Checks the option `chatTemplate`, without messages. Throws INVALID_ARGUMENT. @internal */
 export async function checkTemplate(template: string): Promise<void> {
-  const jinja = (await import("@huggingface/jinja")) as unknown as Jinja;
+  const engine = await import("./template/engine.js");
   try {
-    parse(jinja, template);
+    parse(engine, template);
   } catch (cause) {
     if (!(cause instanceof RopewalkError)) throw cause;
     fail("INVALID_ARGUMENT", "chatTemplate", cause.message.replace(`${cause.field}: `, ""), { cause });
@@ -112,18 +110,18 @@ function checkMessages(messages: readonly ChatMessage[]): void {
   });
 }
 
-function parse(jinja: Jinja, template: string): Program {
+function parse(engine: Engine, template: string): Program {
   try {
-    return jinja.parse(tokensOf(jinja, template));
+    return engine.programOf(template);
   } catch (error) {
     failTemplate("the template cannot be parsed", error);
   }
 }
 
 /** Converts variables to the template's values. */
-function convert(inputs: Readonly<Record<string, unknown>>): [string, Value][] {
+function convert(engine: Engine, inputs: Readonly<Record<string, unknown>>): [string, Value][] {
   try {
-    return Object.entries(inputs).map(([name, value]) => [name, valueOf(value)]);
+    return Object.entries(inputs).map(([name, value]) => [name, engine.valueOf(value)]);
   } catch (cause) {
     fail(
       "INVALID_ARGUMENT",

@@ -1,5 +1,5 @@
 // What a template may use. A template comes with a model's file, so it may be made to run without end.
-import { Markup, Namespace, type Value, View } from "./values.js";
+import { Dict, Namespace, stringOf, type Value, View } from "./values/values.js";
 
 /** Steps that every template may take; released templates take about 100 for a message. About a quarter of a second. */
 const STEPS = 200_000;
@@ -60,7 +60,7 @@ export class Budget {
 
   /** Pays for reading a string, or the entries of an array or object. */
   read(value: Value): void {
-    const text = textIn(value);
+    const text = stringOf(value);
     if (text !== undefined) this.spend(text.length / READ_PER_STEP);
     else this.spend(entriesOf(value) / LISTED_PER_STEP);
   }
@@ -72,7 +72,7 @@ export class Budget {
 
   /** Pays for a new value. */
   written(value: Value): void {
-    const text = textIn(value);
+    const text = stringOf(value);
     if (text !== undefined) this.checkLength(text.length);
     this.spend(text !== undefined ? text.length / WRITTEN_PER_STEP : entriesOf(value));
   }
@@ -83,7 +83,7 @@ export class Budget {
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { level } = next;
       this.spend(1 + (level * indent) / WRITTEN_PER_STEP);
-      const text = textIn(next.value);
+      const text = stringOf(next.value);
       if (text !== undefined) this.spend(text.length / WRITTEN_PER_STEP);
       else for (const item of valuesIn(next.value)) open.push({ value: item, level: level + 1 });
       if (level > DEPTH) throw new OverBudget("it writes a value that is nested too deeply");
@@ -91,18 +91,14 @@ export class Budget {
   }
 }
 
-function textIn(value: Value): string | undefined {
-  return typeof value === "string" ? value : value instanceof Markup ? value.text : undefined;
-}
-
 function entriesOf(value: Value): number {
   if (Array.isArray(value)) return value.length;
-  return value instanceof Map ? value.size : 0;
+  return value instanceof Dict ? value.size : value instanceof View ? value.items.length : 0;
 }
 
 function valuesIn(value: Value): Iterable<Value> {
   if (Array.isArray(value)) return value;
-  if (value instanceof Map) return value.values();
+  if (value instanceof Dict) return [...value.keys(), ...value.values()];
   if (value instanceof View) return value.items;
   return value instanceof Namespace ? value.attributes.values() : [];
 }

@@ -1,67 +1,66 @@
 // Operators of templates.
 import type { Budget } from "./budget.js";
-import { format } from "./format_text.js";
-import { concatenate, toText } from "./python_text.js";
+import { areEqual, compare } from "./values/comparisons.js";
+import { escapeText } from "./escape.js";
+import { format } from "./format/format_percent.js";
+import * as numbers from "./values/numbers.js";
+import type { ArithmeticOperator, Comparison } from "./parse/syntax.js";
+import { iterate, numberOf, typeName, wholeOf } from "./values/types.js";
 import {
-  areEqual,
-  compare,
-  Float,
-  itemsOf,
-  keyOf,
+  Dict,
+  Generator,
   Markup,
-  numberOf,
+  Namespace,
+  Range,
   stringOf,
   tuple,
   Tuple,
-  typeName,
   Undefined,
   undefinedError,
   type Value,
-} from "./values.js";
+  View,
+} from "./values/values.js";
 
 type Operator = (left: Value, right: Value, budget: Budget) => Value;
 
-const COMPARISONS: Readonly<Record<string, (left: Value, right: Value) => boolean>> = {
-  "<": (left, right) => compare(left, right) < 0,
-  ">": (left, right) => compare(left, right) > 0,
-  "<=": (left, right) => compare(left, right) <= 0,
-  ">=": (left, right) => compare(left, right) >= 0,
-};
-
-const ARITHMETIC: Readonly<Record<string, Operator>> = {
+const ARITHMETIC: Readonly<Record<ArithmeticOperator, Operator>> = {
   "+": add,
-  "-": arithmetic("-", (a, b) => a - b),
+  "-": arithmetic("-", numbers.subtract),
   "*": multiply,
-  "/": (left, right) => new Float(numberOf(arithmetic("/", divide)(left, right))!),
-  "//": arithmetic("//", (a, b) => Math.floor(divide(a, b))),
+  "/": arithmetic("/", numbers.divide),
+  "//": arithmetic("//", numbers.floorDivide),
   "%": remainder,
-  "**": power,
+  "**": arithmetic("**", numbers.power),
 };
 
-/** Applies an operator other than `and` and `or`. @throws TypeError, and OverBudget */
-export function applyOperator(operator: string, left: Value, right: Value, budget: Budget): Value {
-  if (operator === "~") return concatenate([left, right], budget);
-  if (operator === "in") return isIn(left, right, budget);
-  if (operator === "not in") return !isIn(left, right, budget);
-  if (operator === "==" || operator === "!=" || operator in COMPARISONS) {
-    for (const value of [left, right]) {
-      if (stringOf(value) === undefined) budget.serialized(value);
-      else budget.read(value);
-    }
-    const ordered = COMPARISONS[operator];
-    return ordered === undefined ? areEqual(left, right) === (operator === "==") : ordered(left, right);
-  }
-  const apply = ARITHMETIC[operator];
-  if (apply === undefined) throw new SyntaxError(`unknown operator ${operator}`);
-  for (const value of [left, right]) if (value instanceof Undefined) throw undefinedError(value);
-  const result = apply(left, right, budget);
+/** @throws TypeError, RangeError, and OverBudget */
+export function calculate(operator: ArithmeticOperator, left: Value, right: Value, budget: Budget): Value {
+  for (const value of [left, right])
+    if (value instanceof Undefined && !(operator === "%" && stringOf(left) !== undefined)) throw undefinedError(value);
+  const result = ARITHMETIC[operator](left, right, budget);
   if (typeof result === "string") budget.checkLength(result.length);
   else budget.written(result);
   return result;
 }
 
+/** @throws TypeError */
+export function isTrueFor(operator: Comparison, left: Value, right: Value, budget: Budget): boolean {
+  if (operator === "in") return isIn(left, right, budget);
+  if (operator === "not in") return !isIn(left, right, budget);
+  for (const value of [left, right]) {
+    if (stringOf(value) === undefined) budget.serialized(value);
+    else budget.read(value);
+  }
+  if (operator === "==") return areEqual(left, right);
+  if (operator === "!=") return !areEqual(left, right);
+  const order = compare(left, right);
+  if (operator === "<") return order < 0;
+  if (operator === ">") return order > 0;
+  return operator === "<=" ? order <= 0 : order >= 0;
+}
+
 /** Whether a value is in a collection, or a text in another one. @throws TypeError */
-export function isIn(value: Value, collection: Value, budget: Budget): boolean {
+function isIn(value: Value, collection: Value, budget: Budget): boolean {
   budget.read(collection);
   const text = stringOf(collection);
   if (text !== undefined) {
@@ -70,44 +69,37 @@ export function isIn(value: Value, collection: Value, budget: Budget): boolean {
       throw new TypeError(`'in <string>' requires string as left operand, not ${typeName(value)}`);
     return text.includes(part);
   }
-  if (collection instanceof Map) return !(value instanceof Undefined) && collection.has(keyOf(value));
-  const items = itemsOf(collection);
-  const length = stringOf(value)?.length ?? 0;
-  budget.spend((items.length * length) / 512);
-  if (typeof value === "object" && value !== null) budget.serialized(items);
-  return items.some((item) => areEqual(item, value));
+  if (collection instanceof Dict) return collection.has(value);
+  if (collection instanceof Namespace) throw new TypeError("argument of type 'Namespace' is not iterable");
+  if (collection instanceof Range && wholeOf(value) === undefined && !(value instanceof numbers.Float)) return false;
+  const size = Array.isArray(collection) ? collection.length : collection instanceof View ? collection.items.length : 0;
+  budget.spend((size * (stringOf(value)?.length ?? 0)) / 512);
+  if (typeof value === "object" && value !== null && !(collection instanceof Generator)) budget.serialized(collection);
+  for (const item of iterate(collection)) {
+    if (collection instanceof Generator) budget.spend(1);
+    if (areEqual(item, value)) return true;
+  }
+  return false;
 }
 
 function unsupported(operator: string, left: Value, right: Value): TypeError {
   return new TypeError(`unsupported operand type(s) for ${operator}: '${typeName(left)}' and '${typeName(right)}'`);
 }
 
-function arithmetic(operator: string, compute: (a: number, b: number) => number): (a: Value, b: Value) => Value {
+function arithmetic(
+  operator: string,
+  compute: (a: numbers.Integer | numbers.Float, b: numbers.Integer | numbers.Float) => Value,
+): Operator {
   return (left, right) => {
     const [a, b] = [numberOf(left), numberOf(right)];
     if (a === undefined || b === undefined) throw unsupported(operator, left, right);
-    const result = compute(a, b);
-    return left instanceof Float || right instanceof Float || !Number.isInteger(result) ? new Float(result) : result;
+    return compute(a, b);
   };
 }
 
-function divide(a: number, b: number): number {
-  if (b === 0) throw new RangeError("division by zero");
-  return a / b;
-}
-
-/** Escapes text for HTML. */
-export function escapeText(value: Value): string {
-  if (value instanceof Markup) return value.text;
-  const names: Readonly<Record<string, string>> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    "'": "&#39;",
-    '"': "&#34;",
-  };
-  return toText(value).replace(/[&<>'"]/g, (character) => names[character]!);
-}
+const addNumbers = arithmetic("+", numbers.add);
+const multiplyNumbers = arithmetic("*", numbers.multiply);
+const remainderOfNumbers = arithmetic("%", numbers.remainder);
 
 function add(left: Value, right: Value, budget: Budget): Value {
   const [text, other] = [stringOf(left), stringOf(right)];
@@ -116,40 +108,36 @@ function add(left: Value, right: Value, budget: Budget): Value {
     if (typeof left === "string" && typeof right === "string") return left + right;
     return new Markup(escapeText(left) + escapeText(right));
   }
-  if (Array.isArray(left) && Array.isArray(right) && typeName(left) === typeName(right)) {
+  const isRange = left instanceof Range || right instanceof Range;
+  if (Array.isArray(left) && Array.isArray(right) && typeName(left) === typeName(right) && !isRange) {
     budget.spend(left.length + right.length);
     return left instanceof Tuple ? tuple([...left, ...right]) : [...left, ...right];
   }
   if (text !== undefined) throw new TypeError(`can only concatenate str (not "${typeName(right)}") to str`);
-  return arithmetic("+", (a, b) => a + b)(left, right);
+  return addNumbers(left, right, budget);
 }
 
 function multiply(left: Value, right: Value, budget: Budget): Value {
-  const [sequence, factor] = typeof right === "number" ? [left, right] : [right, left];
-  const times = typeof factor === "number" ? Math.max(0, factor) : NaN;
+  const isSequence = (value: Value): boolean =>
+    stringOf(value) !== undefined || (Array.isArray(value) && !(value instanceof Range));
+  const [sequence, factor] = isSequence(left) ? [left, right] : [right, left];
+  const times = wholeOf(factor);
+  if (!isSequence(sequence) || times === undefined) return multiplyNumbers(left, right, budget);
+  const count = Math.max(0, Number(times));
   const text = stringOf(sequence);
-  if (text !== undefined && !Number.isNaN(times)) {
-    budget.checkLength(text.length * times);
-    return text.repeat(times);
+  if (text !== undefined) {
+    budget.checkLength(text.length * count);
+    const repeated = text === "" ? "" : text.repeat(count);
+    return sequence instanceof Markup ? new Markup(repeated) : repeated;
   }
-  if (Array.isArray(sequence) && !Number.isNaN(times)) {
-    budget.spend(sequence.length * times);
-    const items: Value[] = [];
-    for (let i = 0; i < times; i++) for (const item of sequence) items.push(item);
-    return sequence instanceof Tuple ? tuple(items) : items;
-  }
-  return arithmetic("*", (a, b) => a * b)(left, right);
+  const list = sequence as Value[];
+  budget.spend(list.length * count);
+  const items: Value[] = [];
+  if (list.length > 0) for (let i = 0; i < count; i++) for (const item of list) items.push(item);
+  return sequence instanceof Tuple ? tuple(items) : items;
 }
 
 /** The remainder with the sign of the divisor, or text with values in it. */
 function remainder(left: Value, right: Value, budget: Budget): Value {
-  const text = stringOf(left);
-  if (text !== undefined) return format(text, right instanceof Tuple ? right : [right], budget);
-  return arithmetic("%", (a, b) => a - b * Math.floor(divide(a, b)))(left, right);
-}
-
-function power(left: Value, right: Value): Value {
-  const result = arithmetic("**", (a, b) => a ** b)(left, right);
-  if (!Number.isFinite(numberOf(result))) throw new RangeError("a power is not a finite number");
-  return result;
+  return stringOf(left) === undefined ? remainderOfNumbers(left, right, budget) : format(left, right, budget);
 }

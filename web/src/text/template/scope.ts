@@ -1,7 +1,7 @@
 // Where the variables of a running template are.
 import type { Budget } from "./budget.js";
-import type { Node } from "./syntax.js";
-import type { Value } from "./values.js";
+import type { Node, Statement, Target } from "./parse/syntax.js";
+import type { Value } from "./values/values.js";
 
 /** The variables of a template, a macro's call or an iteration. */
 export class Scope {
@@ -19,17 +19,17 @@ export class Scope {
   }
 }
 
-/** Thrown by `break` and `continue`, and caught by the loop. */
-export class LoopControl extends Error {
-  constructor(readonly ends: boolean) {
-    super("break and continue must be inside a loop");
-  }
-}
+/** How a statement ended: it goes on, or the loop around it does or ends. */
+export type Ending = "break" | "continue" | undefined;
 
-/** What a loop uses of the interpreter. */
+/** What loops and macros use of the interpreter. */
 export interface Frame {
   readonly budget: Budget;
-  run(statements: readonly Node[], scope: Scope): void;
   evaluate(node: Node, scope: Scope): Value;
-  assign(target: Node, value: Value, scope: Scope): void;
+  /** Runs statements in a scope, until one of them ends a loop's iteration. */
+  run(statements: readonly Statement[], scope: Scope): Ending;
+  /** What is written while something runs. */
+  written(run: () => void): string;
+  /** Sets a variable, an attribute of a namespace, or as many as a tuple has. */
+  assign(target: Target, value: Value, scope: Scope): void;
 }

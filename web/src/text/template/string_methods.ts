@@ -1,178 +1,111 @@
 // Methods of strings.
 import type { Budget } from "./budget.js";
-import { formatFields } from "./format_text.js";
-import { SPACE, strip } from "./python_text.js";
+import { escapeText } from "./escape.js";
+import { bind, signature, type Signature } from "./signature.js";
+import { count, find, linesOf, partition, replaceText, split, within } from "./string_search.js";
+import { capitalize, caseFolded, isLower, isTitle, isUpper, titled, withCasesSwapped } from "./values/text_case.js";
+import { integerOf, isTrue, iterate, lengthOf, typeName } from "./values/types.js";
 import {
-  type Arguments,
-  integerOf,
-  itemsOf,
-  type Keywords,
+  callable,
+  Generator,
+  type Instance,
+  Markup,
   stringOf,
   tuple,
   Tuple,
-  typeName,
   type Value,
-} from "./values.js";
+} from "./values/values.js";
+import { SPACE, strip } from "./values/whitespace.js";
 
-/** A method of `text`. */
-type Method = (text: string, args: Arguments, keywords: Keywords, budget: Budget) => Value;
-
-/** Characters of a text that is replaced or split at. */
-const MOST_SEARCHED = 10_000;
-
-const space = `[${SPACE}]`;
-const LINE_ENDS = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
-
-export const capitalize = (text: string): string => {
-  const [first = ""] = text;
-  return first.toUpperCase() + text.slice(first.length).toLowerCase();
-};
-
-/** A text's lines, without their ends. */
-export function linesOf(text: string): string[] {
-  const lines = text.split(LINE_ENDS);
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
+/** What a method gets besides the text and its arguments. */
+interface Context {
+  readonly name: string;
+  readonly budget: Budget;
+  /** Escapes a text that is put into a safe one. */
+  safe(value: Value): string;
 }
 
-/** Replaces a text by another, at most `count` times. @throws OverBudget, RangeError */
-export function replaceText(text: string, from: string, to: string, count: number, budget: Budget): string {
-  checkSearched(from);
-  if (count < 0 && text.length + (text.length + 1) * to.length <= 1000) return text.replaceAll(from, () => to);
-  const parts: string[] = [];
-  let end = 0;
-  if (from === "") {
-    const characters = Array.from(text);
-    const most = count < 0 ? characters.length + 1 : Math.min(count, characters.length + 1);
-    budget.checkLength(text.length + most * to.length);
-    budget.spend(characters.length / 8);
-    return (
-      characters.map((character, i) => (i < most ? to : "") + character).join("") + (most > characters.length ? to : "")
-    );
-  }
-  for (let at = text.indexOf(from); at >= 0 && parts.length !== count; at = text.indexOf(from, end)) {
-    parts.push(text.slice(end, at));
-    end = at + from.length;
-  }
-  budget.checkLength(text.length + parts.length * (to.length - from.length));
-  budget.spend(parts.length / 8);
-  return [...parts, text.slice(end)].join(to);
+/** A method of a text, with its arguments. */
+interface Method {
+  readonly parameters: Signature;
+  run(text: string, args: Value[], context: Context): Value;
 }
 
-function checkSearched(text: string): void {
-  if (text.length > MOST_SEARCHED)
-    throw new RangeError(`a text to replace must have at most ${MOST_SEARCHED} characters`);
+function method(parameters: string, run: Method["run"]): Method {
+  return { parameters: signature(parameters), run };
 }
 
-function textArgument(value: Value | undefined, method: string): string {
+function textArgument(value: Value | undefined, { name }: Context): string {
   const text = stringOf(value);
-  if (text === undefined)
-    throw new TypeError(`${method}() needs a string (got ${value === undefined ? "nothing" : typeName(value)})`);
+  if (text === undefined) throw new TypeError(`${name}() argument must be str, not ${typeName(value ?? null)}`);
   return text;
 }
 
-/** The pieces between separators: whitespace, or the text `separator`. At most `most` cuts are made. */
-function split(text: string, separator: string | undefined, most: number, fromRight: boolean): Value[] {
-  if (separator === "") throw new RangeError("empty separator");
-  const cuts: [number, number][] = [];
-  let whole = text;
-  if (separator === undefined) {
-    whole = strip(text);
-    if (whole === "") return [];
-    for (const { 0: match, index } of whole.matchAll(new RegExp(`${space}+`, "g")))
-      cuts.push([index, index + match.length]);
-  } else {
-    checkSearched(separator);
-    const find = (from: number): number =>
-      fromRight ? text.lastIndexOf(separator, from) : text.indexOf(separator, from);
-    for (let at = find(fromRight ? Infinity : 0); at >= 0;) {
-      cuts.push([at, at + separator.length]);
-      if (fromRight && at < separator.length) break;
-      at = find(fromRight ? at - separator.length : at + separator.length);
-    }
-    if (fromRight) cuts.reverse();
-  }
-  const made = most < 0 ? cuts : fromRight ? cuts.slice(Math.max(0, cuts.length - most)) : cuts.slice(0, most);
-  const starts = [0, ...made.map(([, end]) => end)];
-  const ends = [...made.map(([start]) => start), whole.length];
-  const pieces = starts.map((start, i) => whole.slice(start, ends[i]));
-  if (separator === undefined && made.length === most) {
-    // whitespace at the outer end stays in the piece that isn't cut
-    if (fromRight) pieces[0] = text.slice(0, text.length - strip(text, "left").length) + pieces[0]!;
-    else pieces.push(pieces.pop()! + text.slice(strip(text, "right").length));
-  }
-  return pieces;
-}
+const changed = (change: (text: string) => Value): Method => method("", change);
 
 function splitter(fromRight: boolean): Method {
-  return (text, args, keywords, budget) => {
-    const separator = args[0] ?? keywords.get("sep") ?? null;
-    const most = integerOf(args[1] ?? keywords.get("maxsplit") ?? -1, "maxsplit");
-    budget.spend(text.length / 32);
-    return split(text, separator === null ? undefined : textArgument(separator, "split"), most, fromRight);
-  };
+  return method("sep=None, maxsplit=-1", (text, [separator, most], context) => {
+    context.budget.spend(text.length / 32);
+    const cut = separator === null ? undefined : textArgument(separator, context);
+    return split(text, cut, integerOf(most!, "maxsplit"), fromRight);
+  });
 }
 
 function stripper(side: "both" | "left" | "right"): Method {
-  return (text, [characters]) =>
-    strip(text, side, characters === undefined || characters === null ? undefined : textArgument(characters, "strip"));
+  return method("chars=None, /", (text, [characters], context) =>
+    strip(text, side, characters === null ? undefined : textArgument(characters, context)),
+  );
 }
 
-function beginsOrEnds(method: "startsWith" | "endsWith"): Method {
-  return (text, [part, start, end]) => {
-    const whole =
-      start === undefined
-        ? text
-        : text.slice(integerOf(start, "start"), end === undefined ? undefined : integerOf(end, "end"));
-    const parts = part instanceof Tuple ? part : [part];
-    return parts.some((item) => whole[method](textArgument(item, method.toLowerCase())));
-  };
+function beginsOrEnds(check: "startsWith" | "endsWith"): Method {
+  return method("prefix, start=None, end=None, /", (text, [part, start, end], context) => {
+    const parts = (part instanceof Tuple ? Array.from(part) : [part]).map((item) => textArgument(item, context));
+    const found = within(text, start!, end!);
+    return found !== undefined && parts.some((item) => found.part[check](item));
+  });
 }
 
-function finder(last: boolean, isRequired: boolean): Method {
-  return (text, [part]) => {
-    const searched = textArgument(part, "find");
-    const at = last ? text.lastIndexOf(searched) : text.indexOf(searched);
+function finder(isLast: boolean, isRequired: boolean): Method {
+  return method("sub, start=None, end=None, /", (text, [part, start, end], context) => {
+    const at = find(text, textArgument(part, context), start!, end!, isLast);
     if (at < 0 && isRequired) throw new RangeError("substring not found");
-    return at < 0 ? -1 : Array.from(text.slice(0, at)).length;
-  };
+    return at;
+  });
 }
 
-function partition(last: boolean): Method {
-  return (text, [separator]) => {
-    const cut = textArgument(separator, "partition");
-    if (cut === "") throw new RangeError("empty separator");
-    const at = last ? text.lastIndexOf(cut) : text.indexOf(cut);
-    if (at < 0) return tuple(last ? ["", "", text] : [text, "", ""]);
-    return tuple([text.slice(0, at), cut, text.slice(at + cut.length)]);
-  };
+function partitioner(isLast: boolean): Method {
+  return method("sep, /", (text, [separator], context) =>
+    tuple(partition(text, textArgument(separator, context), isLast)),
+  );
 }
 
-function padder(where: "left" | "right" | "both", fill?: string): Method {
-  return (text, [width, character = " "], _keywords, budget) => {
-    const least = integerOf(width ?? 0, "width");
-    budget.checkLength(least);
-    const missing = Math.max(0, least - Array.from(text).length);
+function padder(where: "left" | "right" | "both"): Method {
+  return method("width, fillchar=' ', /", (text, [width, character], context) => {
+    const least = integerOf(width!, "width");
+    const padding = context.safe(textArgument(character, context));
+    if (lengthOf(padding) !== 1) throw new TypeError("The fill character must be exactly one character long");
+    context.budget.checkLength(least);
+    const missing = Math.max(0, least - lengthOf(text));
     const left = where === "both" ? Math.floor(missing / 2) + (missing & least & 1) : where === "left" ? missing : 0;
-    const padding = fill ?? textArgument(character, "padding");
-    const sign = fill === "0" ? /^[+-]?/.exec(text)![0] : "";
-    return sign + padding.repeat(left) + text.slice(sign.length) + padding.repeat(missing - left);
-  };
+    return padding.repeat(left) + text + padding.repeat(missing - left);
+  });
 }
 
-const all =
-  (pattern: RegExp): Method =>
-  (text) =>
-    pattern.test(text);
-const hasCase = /[\p{Lu}\p{Ll}\p{Lt}]/u;
+const all = (pattern: RegExp): Method => changed((text) => pattern.test(text));
 
-export const STRING_METHODS: Readonly<Record<string, Method>> = {
-  upper: (text) => text.toUpperCase(),
-  lower: (text) => text.toLowerCase(),
-  casefold: (text) => text.toLowerCase().replaceAll("ß", "ss"),
-  swapcase: (text) => Array.from(text, (c) => (c === c.toUpperCase() ? c.toLowerCase() : c.toUpperCase())).join(""),
-  capitalize,
-  title: (text) => text.replace(/\p{L}[\p{L}\p{M}]*/gu, capitalize),
+/** Digits that aren't decimal, and Chinese numbers, which are letters with a number. */
+const DIGITS =
+  "²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒\u{10a40}-\u{10a43}\u{10e60}-\u{10e68}\u{11052}-\u{1105a}\u{1f100}-\u{1f10a}";
+const NUMBERS =
+  "㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零參拾兩零六陸什𠀁𠁤𠃢𠄡𠤪𠦃𠦌𠦜𠫪𠫽𠬙𢎐𢦘𣬛𦉭廾";
+
+const METHODS: Readonly<Record<string, Method>> = {
+  upper: changed((text) => text.toUpperCase()),
+  lower: changed((text) => text.toLowerCase()),
+  casefold: changed(caseFolded),
+  swapcase: changed(withCasesSwapped),
+  capitalize: changed(capitalize),
+  title: changed(titled),
   strip: stripper("both"),
   lstrip: stripper("left"),
   rstrip: stripper("right"),
@@ -180,53 +113,102 @@ export const STRING_METHODS: Readonly<Record<string, Method>> = {
   endswith: beginsOrEnds("endsWith"),
   split: splitter(false),
   rsplit: splitter(true),
-  splitlines(text, [keep], keywords) {
-    if (keep !== true && keywords.get("keepends") !== true) return linesOf(text);
-    return text.match(new RegExp(`[^]*?(?:${LINE_ENDS.source})|[^]+$`, "g")) ?? [];
-  },
-  replace: (text, [from, to, count], keywords, budget) =>
-    replaceText(
-      text,
-      textArgument(from, "replace"),
-      textArgument(to, "replace"),
-      integerOf(count ?? keywords.get("count") ?? -1, "count"),
-      budget,
-    ),
-  removeprefix: (text, [part]) => {
-    const prefix = textArgument(part, "removeprefix");
+  splitlines: method("keepends=False", (text, [keep]) => linesOf(text, isTrue(keep!))),
+  replace: method("old, new, count=-1, /", (text, [from, to, most], context) => {
+    const [old, given] = [textArgument(from, context), context.safe(textOrSafe(to!, context))];
+    return replaceText(text, old, given, integerOf(most!, "count"), context.budget);
+  }),
+  removeprefix: method("prefix, /", (text, [part], context) => {
+    const prefix = textArgument(part, context);
     return text.startsWith(prefix) ? text.slice(prefix.length) : text;
-  },
-  removesuffix: (text, [part]) => {
-    const suffix = textArgument(part, "removesuffix");
+  }),
+  removesuffix: method("suffix, /", (text, [part], context) => {
+    const suffix = textArgument(part, context);
     return suffix !== "" && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
-  },
+  }),
   find: finder(false, false),
   rfind: finder(true, false),
   index: finder(false, true),
   rindex: finder(true, true),
-  count: (text, [part]) => {
-    const searched = textArgument(part, "count");
-    return searched === "" ? Array.from(text).length + 1 : text.split(searched).length - 1;
-  },
-  join(text, [list], _keywords, budget) {
-    const items = itemsOf(list ?? null).map((item) => textArgument(item, "join"));
-    budget.checkLength(text.length * items.length + items.reduce((sum, { length }) => sum + length, 0));
+  count: method("sub, start=None, end=None, /", (text, [part, start, end], context) =>
+    count(text, textArgument(part, context), start!, end!),
+  ),
+  join: method("iterable, /", (text, [list], context) => {
+    const { budget } = context;
+    const items: string[] = [];
+    let length = 0;
+    for (const item of iterate(list!)) {
+      const part = context.safe(textOrSafe(item, context));
+      length += part.length + text.length;
+      budget.checkLength(length);
+      budget.spend(1 / 32);
+      items.push(part);
+    }
     return items.join(text);
-  },
-  format: (text, args, keywords, budget) => formatFields(text, args, keywords, budget),
-  partition: partition(false),
-  rpartition: partition(true),
+  }),
+  partition: partitioner(false),
+  rpartition: partitioner(true),
   ljust: padder("right"),
   rjust: padder("left"),
   center: padder("both"),
-  zfill: padder("left", "0"),
-  isdigit: all(/^[\p{Nd}\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]+$/u),
+  zfill: method("width, /", (text, [width], { budget }) => {
+    const least = integerOf(width!, "width");
+    budget.checkLength(least);
+    const sign = /^[+-]?/.exec(text)![0];
+    return sign + "0".repeat(Math.max(0, least - lengthOf(text))) + text.slice(sign.length);
+  }),
+  expandtabs: method("tabsize=8", (text, [size], { budget }) => withSpaces(text, integerOf(size!, "tabsize"), budget)),
+  isdigit: all(new RegExp(`^[\\p{Nd}${DIGITS}]+$`, "u")),
   isdecimal: all(/^\p{Nd}+$/u),
-  isnumeric: all(/^\p{N}+$/u),
+  isnumeric: all(new RegExp(`^[\\p{N}${NUMBERS}]+$`, "u")),
   isalpha: all(/^\p{L}+$/u),
   isalnum: all(/^[\p{L}\p{N}]+$/u),
-  isspace: all(new RegExp(`^${space}+$`)),
+  isspace: all(new RegExp(`^[${SPACE}]+$`)),
   isascii: all(/^[\0-\x7f]*$/),
-  isupper: (text) => hasCase.test(text) && text === text.toUpperCase(),
-  islower: (text) => hasCase.test(text) && text === text.toLowerCase(),
+  isprintable: all(/^(?: |[^\p{C}\p{Z}])*$/u),
+  isidentifier: all(/^[\p{XID_Start}_]\p{XID_Continue}*$/u),
+  isupper: changed(isUpper),
+  islower: changed(isLower),
+  istitle: changed(isTitle),
 };
+
+/** A text, or any value if it is escaped. */
+function textOrSafe(value: Value, context: Context): Value {
+  return context.safe === escapeText ? value : textArgument(value, context);
+}
+
+function withSpaces(text: string, size: number, budget: Budget): string {
+  let column = 0;
+  let written = "";
+  for (const character of text) {
+    const isTab = character === "\t";
+    const width = size > 0 ? size - (column % size) : 0;
+    written += isTab ? " ".repeat(width) : character;
+    column = character === "\n" || character === "\r" ? 0 : column + (isTab ? width : 1);
+    budget.checkLength(written.length);
+  }
+  return written;
+}
+
+/** A method of a text by its name; undefined if there is none. */
+export function methodOfText(value: string | Markup, name: string, budget: Budget): Instance | undefined {
+  const isSafe = value instanceof Markup;
+  const text = isSafe ? value.text : value;
+  const found = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
+  if (found === undefined) return undefined;
+  return callable((args, keywords) => {
+    budget.read(text);
+    for (const argument of args) if (!(argument instanceof Generator)) budget.read(argument);
+    const context: Context = { name, budget, safe: isSafe ? escapeText : (other) => stringOf(other)! };
+    const result = found.run(text, bind(`str.${name}()`, found.parameters, args, keywords), context);
+    budget.written(result);
+    return isSafe ? marked(result) : result;
+  });
+}
+
+/** Texts of a safe text are safe. */
+function marked(value: Value): Value {
+  if (typeof value === "string") return new Markup(value);
+  if (value instanceof Tuple) return tuple(Array.from(value, marked));
+  return Array.isArray(value) ? value.map(marked) : value;
+}

@@ -1,95 +1,129 @@
 // Tests of templates: `value is defined`.
 import type { Budget } from "./budget.js";
-import { FILTERS } from "./filters.js";
-import { applyOperator } from "./operators.js";
+import { areEqual } from "./values/comparisons.js";
+import { FILTERS } from "./filters/filters.js";
+import { Float } from "./values/numbers.js";
+import { calculate, isTrueFor } from "./operators.js";
+import { concatenate } from "./values/python_text.js";
+import { bind, signature, type Signature } from "./signature.js";
+import type { Comparison } from "./parse/syntax.js";
+import { isLower, isUpper } from "./values/text_case.js";
+import { numberOf, typeName } from "./values/types.js";
 import {
   type Arguments,
-  Callable,
-  Float,
+  Dict,
   Generator,
-  integerOf,
+  Instance,
+  type Keywords,
   Markup,
-  numberOf,
   stringOf,
   Undefined,
   type Value,
   View,
-} from "./values.js";
+} from "./values/values.js";
 
-type Test = (operand: Value, args: Arguments, budget: Budget) => boolean;
-
-const isContainer = (value: Value): boolean =>
-  Array.isArray(value) || value instanceof Map || value instanceof Undefined || stringOf(value) !== undefined;
-
-function comparing(operator: string): Test {
-  return (operand, [other], budget) => {
-    if (other === undefined) throw new TypeError(`the test ${operator} needs a value to compare with`);
-    return applyOperator(operator, operand, other, budget) === true;
-  };
+interface Test {
+  readonly parameters: Signature;
+  run(operand: Value, args: Value[], budget: Budget): boolean;
 }
 
-const [equal, unequal, less, greater, atMost, atLeast] = ["==", "!=", "<", ">", "<=", ">="].map(comparing) as [
-  Test,
-  Test,
-  Test,
-  Test,
-  Test,
-  Test,
-];
+function test(run: Test["run"], parameters = ""): Test {
+  return { parameters: signature(parameters), run };
+}
 
-const inCase =
-  (change: (text: string) => string): Test =>
-  (operand, _args, budget) => {
-    budget.read(operand);
-    const text = stringOf(operand) ?? "";
-    return text === change(text) && text.toLowerCase() !== text.toUpperCase();
-  };
+const isSequence = (value: Value): boolean =>
+  Array.isArray(value) || value instanceof Dict || value instanceof Undefined || stringOf(value) !== undefined;
 
-const TESTS: Readonly<Record<string, Test>> = {
-  boolean: (operand) => typeof operand === "boolean",
-  callable: (operand) => operand instanceof Callable,
-  defined: (operand) => !(operand instanceof Undefined),
-  divisibleby: (operand, [by]) => integerOf(operand, "the value") % integerOf(by ?? null, "the divisor") === 0,
-  eq: equal,
-  equalto: equal,
-  "==": equal,
-  escaped: (operand) => operand instanceof Markup,
-  even: (operand) => numberOf(operand) !== undefined && numberOf(operand)! % 2 === 0,
-  false: (operand) => operand === false,
-  filter: (operand) => FILTERS.has(stringOf(operand) ?? ""),
-  float: (operand) => operand instanceof Float,
-  ge: atLeast,
-  gt: greater,
-  greaterthan: greater,
-  ">": greater,
-  ">=": atLeast,
-  in: comparing("in"),
-  integer: (operand) => typeof operand === "number",
-  iterable: (operand) => isContainer(operand) || operand instanceof View || operand instanceof Generator,
-  le: atMost,
-  lt: less,
-  lessthan: less,
-  "<": less,
-  "<=": atMost,
-  lower: inCase((text) => text.toLowerCase()),
-  mapping: (operand) => operand instanceof Map,
-  ne: unequal,
-  "!=": unequal,
-  none: (operand) => operand === null,
-  number: (operand) => numberOf(operand) !== undefined,
-  odd: (operand) => numberOf(operand) !== undefined && Math.abs(numberOf(operand)! % 2) === 1,
-  sameas: (operand, [other]) => operand === other,
-  sequence: isContainer,
-  string: (operand) => stringOf(operand) !== undefined,
-  test: (operand) => Object.hasOwn(TESTS, stringOf(operand) ?? ""),
-  true: (operand) => operand === true,
-  undefined: (operand) => operand instanceof Undefined,
-  upper: inCase((text) => text.toUpperCase()),
-};
+function comparing(operator: Comparison, parameters = "other, /"): Test {
+  return test((operand, [other], budget) => isTrueFor(operator, operand, other!, budget), parameters);
+}
 
-/** @throws SyntaxError: there is no such test */
-export function applyTest(name: string, operand: Value, args: Arguments, budget: Budget): boolean {
-  const test = Object.hasOwn(TESTS, name) ? TESTS[name] : undefined;
-  if (test === undefined) throw new SyntaxError(`No test named '${name}'`);
-  return test(operand, args, budget);
+const [equal, unequal, less, greater, atMost, atLeast] = (["==", "!=", "<", ">", "<=", ">="] as const).map((operator) =>
+  comparing(operator),
+) as [Test, Test, Test, Test, Test, Test];
+
+function remainderIs(rest: number, by?: number): Test {
+  return test(
+    (operand, [given], budget) => areEqual(calculate("%", operand, by ?? given!, budget), rest),
+    by === undefined ? "num" : "",
+  );
+}
+
+function inCase(check: (text: string) => boolean): Test {
+  return test((operand, _args, budget) => {
+    const text = concatenate([operand], budget);
+    budget.read(text);
+    return check(text);
+  });
+}
+
+function named(names: { has(name: string): boolean }): Test {
+  return test((operand) => {
+    const isHashable = !(Array.isArray(operand) && typeName(operand) === "list") && !(operand instanceof Dict);
+    if (!isHashable) throw new TypeError(`unhashable type: '${typeName(operand)}'`);
+    return names.has(stringOf(operand) ?? "");
+  });
+}
+
+const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>(
+  Object.entries({
+    boolean: test((operand) => typeof operand === "boolean"),
+    callable: test(
+      (operand) => operand instanceof Undefined || (operand instanceof Instance && operand.parts.call !== undefined),
+    ),
+    defined: test((operand) => !(operand instanceof Undefined)),
+    divisibleby: remainderIs(0),
+    eq: equal,
+    equalto: equal,
+    "==": equal,
+    escaped: test((operand) => operand instanceof Markup),
+    even: remainderIs(0, 2),
+    false: test((operand) => operand === false),
+    filter: named(FILTERS),
+    float: test((operand) => operand instanceof Float),
+    ge: atLeast,
+    gt: greater,
+    greaterthan: greater,
+    ">": greater,
+    ">=": atLeast,
+    in: comparing("in", "seq"),
+    integer: test((operand) => typeof operand === "number" || typeof operand === "bigint"),
+    iterable: test(
+      (operand) =>
+        isSequence(operand) ||
+        operand instanceof View ||
+        operand instanceof Generator ||
+        typeName(operand) === "LoopContext",
+    ),
+    le: atMost,
+    lt: less,
+    lessthan: less,
+    "<": less,
+    "<=": atMost,
+    lower: inCase(isLower),
+    mapping: test((operand) => operand instanceof Dict),
+    ne: unequal,
+    "!=": unequal,
+    none: test((operand) => operand === null),
+    number: test((operand) => numberOf(operand) !== undefined),
+    odd: remainderIs(1, 2),
+    sameas: test((operand, [other]) => operand === other, "other"),
+    sequence: test(isSequence),
+    string: test((operand) => stringOf(operand) !== undefined),
+    test: named({ has: (name) => TESTS.has(name) }),
+    true: test((operand) => operand === true),
+    undefined: test((operand) => operand instanceof Undefined),
+    upper: inCase(isUpper),
+  }),
+);
+
+export function isTest(name: string): boolean {
+  return TESTS.has(name);
+}
+
+/** @throws TypeError: there is no such test */
+export function applyTest(name: string, operand: Value, args: Arguments, keywords: Keywords, budget: Budget): boolean {
+  const found = TESTS.get(name);
+  if (found === undefined) throw new TypeError(`No test named '${name}'`);
+  return found.run(operand, bind(`the test '${name}'`, found.parameters, args, keywords), budget);
 }
