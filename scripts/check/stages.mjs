@@ -85,6 +85,7 @@ export const stages = {
     await buildPackage();
     await step("reference packages", async () => void referencePython());
     await step("released files", async () => fetchReleased());
+    await step("site", buildSite);
     await nodeTests("released", { concurrency: 1 }); // models use all processors
   },
 

@@ -6,6 +6,7 @@ import { isArray } from "../base/typed_arrays.js";
 import { readNormalizer } from "./components/normalizer.js";
 import { invalid, Options, unsupported } from "./components/options.js";
 import { readPreTokenizer } from "./components/pre_tokenizer.js";
+import { asRustReads } from "./components/rust_number.js";
 import { unigramEncoder } from "./components/unigram.js";
 import { wordPieceEncoder } from "./components/word_piece.js";
 import { vocabularyEntries } from "./json_vocabulary.js";
@@ -82,9 +83,10 @@ function readUnigram(model: Options): PieceEncoder {
 }
 
 function readUnigramVocabulary(model: Options): { vocab: [string, number][]; unknown: number | undefined } {
-  const vocab = model.list("vocab") as [string, number][]; // readVocabulary() has checked that they are pairs
-  const wrong = vocab.findIndex(([, score]) => !Number.isFinite(score));
-  if (wrong >= 0) invalid("model.vocab", `scores must be finite (entry ${wrong} has ${show(vocab[wrong]![1])})`);
+  const entries = model.list("vocab") as [string, number][]; // readVocabulary() has checked that they are pairs
+  const wrong = entries.findIndex(([, score]) => !Number.isFinite(score));
+  if (wrong >= 0) invalid("model.vocab", `scores must be finite (entry ${wrong} has ${show(entries[wrong]![1])})`);
+  const vocab = entries.map(([piece, score]): [string, number] => [piece, asRustReads(score)]);
   const unknown = model.value("unk_id");
   if (unknown === undefined) return { vocab, unknown };
   if (!Number.isInteger(unknown) || (unknown as number) < 0 || (unknown as number) >= vocab.length)
