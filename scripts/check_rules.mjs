@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { checkOutsidePaths } from "./check/outside_paths.mjs";
 import { capture, runMain } from "./run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -69,12 +70,7 @@ const packageEntries =
   /^(api|index|inline|inline_helper|inline_platform|inline_wasm|own_helper|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
-const bundledLibraries = [
-  "leven",
-  "@huggingface/tokenizers",
-  "comlink",
-  "comlink/dist/esm/node-adapter.mjs",
-];
+const bundledLibraries = ["leven", "@huggingface/tokenizers", "comlink", "comlink/dist/esm/node-adapter.mjs"];
 
 /** And those of the command line. */
 const commandLineLibraries = [
@@ -319,6 +315,7 @@ export const rules = {
   "folders are small": checkFolders,
   "folders have a README": checkReadmes,
   "no paths or hosts of one machine": checkMachine,
+  "no paths that leave the repository": checkOutsidePaths,
   "no registry in the lock file": checkLockFile,
 };
 
