@@ -16,9 +16,9 @@ const rootNames = /^(root|ROOT|repository|REPOSITORY)$/;
 /** The depth at the end of a path from a depth, or a negative number if it ever leaves the repository. */
 function depthAfter(depth, path) {
   for (const part of path.split("/")) {
+    if (depth < 0) break;
     if (part === "..") depth--;
     else if (part !== "" && part !== ".") depth++;
-    if (depth < 0) break;
   }
   return depth;
 }
