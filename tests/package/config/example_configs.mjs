@@ -18,3 +18,21 @@ export const mla = (model_type, max, more) => ({
 });
 
 export const PLAIN = { rope_type: "default" };
+
+/** The keys of RoPE in LFM3-1.7B's released config.json: `default`, where it means `proportional`. */
+export const LFM3 = {
+  model_type: "lfm3",
+  hidden_size: 2048,
+  num_attention_heads: 16,
+  head_dim: 128,
+  num_hidden_layers: 24,
+  max_position_embeddings: 128000,
+  sliding_window: 256,
+  layer_types: Array.from({ length: 24 }, (_, layer) =>
+    layer % 4 === 2 ? "full_attention" : layer % 4 === 0 && layer > 0 ? "sliding_attention" : "conv",
+  ),
+  rope_parameters: {
+    sliding_attention: { rope_type: "default", rope_theta: 1e4 },
+    full_attention: { rope_type: "default", rope_theta: 1e6, partial_rotary_factor: 0.5 },
+  },
+};

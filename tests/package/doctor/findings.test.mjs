@@ -1,6 +1,7 @@
 // Each recurring question of users: a file that has it, and the finding.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { LFM3 } from "../config/example_configs.mjs";
 import { codesOf, diagnosed, llama31, llama31Gguf, qwen, qwenGguf, qwenYarn } from "./cases.mjs";
 
 const extended = { ...qwen, max_position_embeddings: 131072 };
@@ -197,4 +198,35 @@ test("longrope's two lists", async () => {
   const found = await codesOf(config);
   assert.match(found["longrope-lists"].text, /passes 4,096 tokens/);
   assert.match(found["context-shift"].text, /1\.19024 times/); // √(1 + ln 32 / ln 4096)
+});
+
+test("a rotated share under the type default", async () => {
+  const parameters = { rope_type: "default", rope_theta: 1e6, partial_rotary_factor: 0.5 };
+  const { rope_theta: _, ...plain } = qwen;
+  const ignored = await diagnosed({ ...plain, rope_parameters: parameters });
+  const found = ignored.findings.find(({ code }) => code === "share-under-default");
+  assert.equal(found.field, "rope_parameters.partial_rotary_factor");
+  assert.match(found.text, /transformers rotates the whole head, and vLLM 50 % of it/);
+  assert.deepEqual(
+    ignored.systems.map(({ same }) => same),
+    [true, true, false],
+  );
+  assert.match(ignored.systems[2].reasons[0], /^vLLM rotates the first 64 elements of a head\./);
+  // Phi's class reads it.
+  const phi = await codesOf({ ...plain, model_type: "phi", rope_parameters: parameters });
+  assert.equal(phi["share-under-default"], undefined);
+});
+
+test("LFM3's released file says default and means proportional", async () => {
+  const { systems, findings, layers } = await diagnosed(LFM3);
+  const full = layers.find(({ kind }) => kind === "full_attention");
+  assert.deepEqual([full.rope_type, full.rotary_dim], ["proportional", 128]);
+  const [transformers, llamaCpp, vllm] = systems;
+  assert.deepEqual([transformers.same, llamaCpp.same, vllm.same], [false, true, false]);
+  assert.equal(transformers.layers[0].largestDifference.pair, 32);
+  assert.match(transformers.reasons[0], /rotates every pair\. This model was trained as proportional/);
+  assert.match(vllm.reasons[0], /^vLLM rotates the first 64 elements of a head in full_attention/);
+  const found = findings.find(({ code }) => code === "share-under-default");
+  assert.equal(found.field, "rope_parameters.full_attention.partial_rotary_factor");
+  assert.match(found.text, /llama\.cpp reads the factors in the GGUF file/);
 });

@@ -93,7 +93,10 @@ export const layeredRows = (): readonly FamilyRow[] => [
     {
       hf: "lfm3", head_dim: 128, reads_partial: false,
       layers: kinds(
-        { rope_theta: 1e6, rope_type: "proportional", partial_rotary_factor: 0.5, needs_theta: true },
+        {
+          rope_theta: 1e6, rope_type: "proportional", partial_means: "proportional",
+          partial_rotary_factor: 0.5, needs_theta: true,
+        },
         { rope_theta: 1e4, needs_theta: true },
       ),
     },

@@ -9,6 +9,11 @@ export interface LayerRope {
   /** Key of older config.json files with this kind's base. */
   theta_key?: string;
   rope_type?: RopeType;
+  /**
+   * What files mean by the type `default` with a `partial_rotary_factor`: LFM3's were trained as `proportional`, and
+   * transformers, whose class reads no share there, rotates every pair.
+   */
+  partial_means?: RopeType;
   partial_rotary_factor?: number;
   head_dim?: number;
   head_dim_key?: string;

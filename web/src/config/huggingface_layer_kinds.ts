@@ -75,6 +75,7 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
     if (layer.rope_type !== undefined) keys.rope_type ??= layer.rope_type;
     if (layer.partial_rotary_factor !== undefined) keys.partial_rotary_factor ??= layer.partial_rotary_factor;
   }
+  if (layer.partial_means !== undefined && isShareByDefault(keys)) keys.rope_type = layer.partial_means;
   if (layer.attention_factor !== undefined && keys.rope_type === "yarn")
     keys.attention_factor ??= layer.attention_factor;
   const at = firstLayerOf(text.config, name);
@@ -88,6 +89,11 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   }
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);
   return readRope(text, family, keys, where, { head_dim });
+}
+
+/** Whether the keys name a share of the head, and no scaling. */
+function isShareByDefault(keys: RopeScaling): boolean {
+  return (keys.rope_type ?? "default") === "default" && (keys.partial_rotary_factor ?? 1) !== 1;
 }
 
 function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Partial<LayerRope>, at: number): number {

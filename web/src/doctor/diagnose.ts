@@ -120,7 +120,7 @@ function describeAll(
   const length = requested ?? served ?? SOME_LENGTH;
   const groups = layerGroups(rw, facts, ropes, length);
   const main = mainGroup(groups)!;
-  const systems = systemReports(rw, groups, main, length);
+  const systems = systemReports(rw, facts, groups, main, length);
   const { scaling, path } = writtenScaling(facts, main.kind);
   const extension = extensionFor(groups, main, length);
   const recurrent = [...recurrentLayers(facts.source, layersOf(ropes)).layers];

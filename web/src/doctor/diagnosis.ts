@@ -93,7 +93,7 @@ export interface SystemReport {
   system: "transformers" | "llama.cpp" | "vLLM";
   version: string;
   compat: Compat;
-  /** Whether all layers are as in transformers. */
+  /** Whether all layers are as in transformers, or in LFM3 as the model was trained, which transformers isn't. */
   same: boolean;
   layers: SystemLayers[];
   /** Keys that change its numbers, and those that it ignores. */

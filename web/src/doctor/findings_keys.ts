@@ -5,6 +5,7 @@ import { overrideRopeConfig } from "../config/rope_config.js";
 import { type Facts, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Check, finding, issue } from "./findings.js";
 import { compare, differenceText, planIn } from "./plans.js";
+import { shareByDefault } from "./readings.js";
 
 /** Families that transformers had by then, and that people extend. */
 const OLD_FAMILIES = ["llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"];
@@ -163,6 +164,20 @@ const attentionFactor: Check = ({ main, path, systems, facts }) => {
   );
 };
 
+const shareUnderDefault: Check = ({ main, facts, path, scaling }) => {
+  const share = shareByDefault(facts, main.kind);
+  if (share === undefined || main.config.rotary_dim === Math.trunc(main.head_dim * share)) return undefined;
+  const field =
+    scaling["partial_rotary_factor"] === undefined
+      ? `${facts.prefix}partial_rotary_factor`
+      : `${path}.partial_rotary_factor`;
+  const text =
+    main.rope_type === "proportional"
+      ? `is beside the type default, which these files write for proportional: frequencies are spaced over the whole head, and ${shown(100 * share)} % of the pairs rotate. transformers rotates every pair, llama.cpp reads the factors in the GGUF file, and vLLM would rotate the first ${Math.trunc(main.head_dim * share)} elements. Write rope_type proportional.`
+      : `isn't read under the type default by the class of this family: transformers rotates the whole head, and vLLM ${shown(100 * share)} % of it. Leave it out, unless the model was trained that way.`;
+  return finding("share-under-default", "warning", field, text, "docs/which_rope.md#the-five-settings");
+};
+
 const baseMissing: Check = ({ main, facts, scaling }) => {
   const isGiven = facts.isGguf
     ? valueOf(facts, [], "rope.freq_base") !== undefined
@@ -182,6 +197,7 @@ export const KEY_CHECKS: readonly Check[] = [
   factorIgnored,
   factorContradictsLengths,
   originalLengthMissing,
+  shareUnderDefault,
   attnFactor,
   attentionFactor,
   bothSpellings,

@@ -6,7 +6,9 @@ import type { RopeConfig, RopeType } from "../config/types.js";
 import type { Ropewalk } from "../load/runtime.js";
 import type { FrequencyPlan } from "../rope/plan.js";
 import type { LayerGroup, SystemReport } from "./diagnosis.js";
+import type { Facts } from "./facts.js";
 import { compare, planIn } from "./plans.js";
+import { readingOf } from "./readings.js";
 
 type System = Pick<SystemReport, "system" | "version" | "compat"> & { types: readonly RopeType[] };
 
@@ -28,6 +30,7 @@ const SYSTEMS: readonly System[] = [
 /** The reports of all systems; `main` is the group whose keys are tried. */
 export function systemReports(
   rw: Ropewalk,
+  facts: Facts,
   groups: readonly LayerGroup[],
   main: LayerGroup,
   length: number,
@@ -39,8 +42,9 @@ export function systemReports(
       return { ...known, same: false, layers: [], reads: [], ignores: [], reasons, maxLength: null };
     }
     try {
-      const layers = groups.map(({ kind, config }) => {
-        const plan = planIn(rw, config, compat, length);
+      const readings = groups.map((group) => readingOf(facts, group, compat));
+      const layers = groups.map(({ kind, config }, i) => {
+        const plan = planIn(rw, readings[i]!.config, compat, length);
         const { same, largest } = compare(plan, planIn(rw, config, "hf", length));
         const { attention_factor, softmax_scale } = plan;
         return { kind, same, attention_factor, softmax_scale, largestDifference: largest };
@@ -50,7 +54,7 @@ export function systemReports(
         same: layers.every(({ same }) => same),
         layers,
         ...keysOf(rw, main.config, compat, length),
-        reasons: reasonsOf(rw, main.config, compat, length),
+        reasons: [...readings.flatMap(({ reason }) => reason ?? []), ...reasonsOf(rw, main.config, compat, length)],
         maxLength: maxLengthOf(rw, main.config, compat, length),
       };
     } catch (error) {

@@ -85,7 +85,7 @@ function statesText({ stateBytes, sessionStateBytes }: CacheMemory): string {
 function systemsText(terminal: Terminal, systems: readonly SystemReport[]): string {
   const rows = systems.map(({ system, version, compat, same, maxLength }) => [
     `  ${system} ${version}`,
-    compat === "hf" ? "reference" : same ? "the same" : "differs",
+    !same ? "differs" : compat === "hf" ? "reference" : "the same",
     maxLength === null ? "no limit" : count(maxLength),
   ]);
   const table = terminal.table(rows, { head: ["  system", "numbers", "serves"], align: "llr" });
