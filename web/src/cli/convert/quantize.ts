@@ -54,10 +54,11 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
   if (!/\.gguf$/i.test(output)) fail("INVALID_ARGUMENT", "output", `must end in .gguf (got ${output})`);
   await refuseInputs(output, [input], "output");
   const files = await openModel(nodeFilePlatform, input, await hubOptions());
+  const rw = await load({ threads });
   const { plan, warnings } =
     files.kind === "gguf"
       ? { plan: await planGguf(files, input, to), warnings: [] as string[] }
-      : planSafetensors(files, to);
+      : await planSafetensors(rw, files, to);
   const counts = countsOf(plan, input);
   warnings.push(
     ...fallbackWarnings(
@@ -67,7 +68,6 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
     ),
   );
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
-  const rw = await load({ threads });
   let bytes = 0;
   await withProgress(terminal, `Quantizing ${input}`, (update) =>
     writeFileAtomically(

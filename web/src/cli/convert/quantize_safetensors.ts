@@ -5,13 +5,17 @@ import { type WeightFormatName } from "../../files/weight_formats.js";
 import { mapWeights } from "../../model/weights/map_weights.js";
 import { type ModelPlan, planOf } from "../../model/model_plan.js";
 import type { QuantizeFormat } from "../../files/quantize_formats.js";
+import type { Ropewalk } from "../../index.node.js";
+import { tokenizerFromFiles } from "../../text/tokenizer.js";
 import { GGUF_NAMES, LAYER_MATRICES, LAYER_VECTORS, type LayerNames } from "../../model/weights/tensor_names.js";
 import type { WeightMapping } from "../../model/weights/weight_mapping.js";
 import { type GgufValue, metadataEntry } from "./gguf_header.js";
 import type { GgufPlan, PlannedTensor, TensorPart } from "./gguf_plan.js";
 import { formatInGguf, quantizationEntries } from "./quantize_gguf.js";
 import { ropeMetadata } from "./rope_metadata.js";
+import { componentWarnings } from "./tokenizer_components.js";
 import { tokenizerMetadata } from "./tokenizer_metadata.js";
+import { checkWritten } from "./written_model.js";
 
 /** The architecture in GGUF by model_type. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
@@ -22,8 +26,15 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   qwen3_moe: "qwen3moe",
 };
 
-/** Plans a GGUF file with the names, metadata and order of rows that llama.cpp's converter writes. */
-export function planSafetensors(files: ModelFiles, to: QuantizeFormat): { plan: GgufPlan; warnings: string[] } {
+/**
+ * Plans a GGUF file with the names, metadata and order of rows that llama.cpp's converter writes.
+ * @throws {@link RopewalkError} UNSUPPORTED_MODEL: something that changes results and that GGUF has no key for
+ */
+export async function planSafetensors(
+  rw: Ropewalk,
+  files: ModelFiles,
+  to: QuantizeFormat,
+): Promise<{ plan: GgufPlan; warnings: string[] }> {
   const type = String(files.config?.["model_type"]);
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type]! : undefined;
   if (architecture === undefined)
@@ -32,6 +43,9 @@ export function planSafetensors(files: ModelFiles, to: QuantizeFormat): { plan: 
       "config.json: model_type",
       `${type} can't be written as GGUF, only ${Object.keys(ARCHITECTURES).join(", ")}; convert it with llama.cpp's convert_hf_to_gguf.py, and quantize the GGUF file`,
     );
+  if (files.tokenizer === undefined)
+    fail("UNSUPPORTED_MODEL", "tokenizer.json", "is missing; a GGUF file needs the tokenizer");
+  const tokenizer = await tokenizerFromFiles(files.tokenizer, files.tokenizerConfig, files.generationConfig);
   const model = planOf(files, {}, undefined);
   const mappings = mapWeights(files, model);
   const { experts } = model.config;
@@ -59,10 +73,12 @@ export function planSafetensors(files: ModelFiles, to: QuantizeFormat): { plan: 
   const metadata = [
     ...modelMetadata(architecture, files, model),
     ...rope.entries,
-    ...tokenizerMetadata(files, model.config.vocabulary_size),
+    ...tokenizerMetadata(files, tokenizer, model.config.vocabulary_size),
   ];
   const entries = [...metadata.map(([key, value]) => metadataEntry(key, value)), ...changed.values()];
-  return { plan: { entries, tensors: [...tensors, ...rope.tensors], alignment: 32 }, warnings: warningsOf(model) };
+  const plan = { entries, tensors: [...tensors, ...rope.tensors], alignment: 32 };
+  await checkWritten(rw, plan, files, model, tokenizer);
+  return { plan, warnings: [...rope.warnings, ...componentWarnings(files.tokenizer)] };
 }
 
 function nameOf({ layer, slot, isVector }: WeightMapping, { layers }: ModelPlan): string {
@@ -140,10 +156,4 @@ function modelMetadata(architecture: string, files: ModelFiles, plan: ModelPlan)
     ]),
     [`${architecture}.attention.layer_norm_rms_epsilon`, { type: "f32", value: config.norm_epsilon }],
   ];
-}
-
-/** What llama.cpp computes differently. */
-function warningsOf({ layers }: ModelPlan): string[] {
-  if (!layers.some(({ window }) => window > 0)) return [];
-  return ["GGUF has no sliding window for this architecture, so llama.cpp attends to all tokens"];
 }

@@ -1,40 +1,71 @@
 // The RoPE of a model in the metadata of a GGUF file.
 import { fail } from "../../base/errors.js";
-import type { RopeConfig } from "../../config/types.js";
+import type { RopeConfig, RopeScaling } from "../../config/types.js";
 import type { ModelPlan } from "../../model/model_plan.js";
 import type { GgufValue } from "./gguf_header.js";
 import type { PlannedTensor } from "./gguf_plan.js";
 
+/**
+ * Keys of YaRN, as llama.cpp's converter writes them. llama.cpp itself reads them for a few architectures only, none of which is written here.
+ */
+const YARN_KEYS = {
+  beta_fast: "scaling.yarn_beta_fast",
+  beta_slow: "scaling.yarn_beta_slow",
+  extrapolation_factor: "scaling.yarn_ext_factor",
+  attn_factor: "scaling.attn_factor",
+} as const;
+
+/** What llama.cpp reads. */
+const READ_BY_LLAMA_CPP: readonly string[] = ["scaling.attn_factor"];
+
+/** The RoPE of a model in GGUF. */
+export interface RopeMetadata {
+  readonly entries: [string, GgufValue][];
+  readonly tensors: PlannedTensor[];
+  readonly warnings: string[];
+}
+
 /** Entries and tensors of the RoPE. Throws UNSUPPORTED_MODEL for a type of scaling that GGUF has no keys for. */
-export function ropeMetadata(
-  architecture: string,
-  { layers, config }: ModelPlan,
-): { entries: [string, GgufValue][]; tensors: PlannedTensor[] } {
+export function ropeMetadata(architecture: string, { layers, config }: ModelPlan): RopeMetadata {
   const rope = layers[0]?.rope;
-  if (rope === undefined || rope === null) return { entries: [], tensors: [] };
-  const key = (name: string): string => `${architecture}.rope.${name}`;
-  const { factor, original_max_position_embeddings: original, ...scaling } = rope.rope_scaling ?? {};
-  const entries: [string, GgufValue][] = [
-    [key("dimension_count"), { type: "u32", value: rope.rotary_dim ?? config.head_dim }],
-    [key("freq_base"), { type: "f32", value: rope.rope_theta ?? 10000 }],
-  ];
-  const type = scaling.rope_type ?? "default";
-  if (type === "linear" || type === "yarn") {
-    entries.push([key("scaling.type"), { type: "string", value: type }]);
-    entries.push([key("scaling.factor"), { type: "f32", value: factor ?? 1 }]);
+  if (rope === undefined || rope === null) return { entries: [], tensors: [], warnings: [] };
+  const { factor, original_max_position_embeddings: original, rope_type: type = "default", ...scaling } = rope.rope_scaling ?? {}; // prettier-ignore
+  const numbers: Record<string, number | undefined> = { freq_base: rope.rope_theta ?? 10000 };
+  if (type === "linear" || type === "yarn") numbers["scaling.factor"] = factor ?? 1;
+  if (type === "yarn") {
+    for (const [name, key] of Object.entries(YARN_KEYS)) numbers[key] = scaling[name as keyof typeof YARN_KEYS];
+    numbers["scaling.yarn_attn_factor"] = scaling.attention_factor ?? ratioOfMscales(factor ?? 1, scaling);
   }
+  const entries: [string, GgufValue][] = [
+    ["dimension_count", { type: "u32", value: rope.rotary_dim ?? config.head_dim }],
+  ];
+  if (type === "linear" || type === "yarn") entries.push(["scaling.type", { type: "string", value: type }]);
   if (type === "yarn" && original !== undefined)
-    entries.push([key("scaling.original_context_length"), { type: "u32", value: original }]);
-  if (type === "yarn" && scaling.attention_factor !== undefined)
-    fail(
-      "UNSUPPORTED_MODEL",
-      "config.json: attention_factor",
-      "has no key in GGUF that llama.cpp reads for this model",
-    );
-  if (type === "llama3") return { entries, tensors: [llama3Factors(rope, config.head_dim)] };
-  if (!["default", "linear", "yarn"].includes(type))
+    entries.push(["scaling.original_context_length", { type: "u32", value: original }]);
+  for (const [key, value] of Object.entries(numbers))
+    if (value !== undefined) entries.push([key, { type: "f32", value }]);
+  if (!["default", "linear", "yarn", "llama3"].includes(type))
     fail("UNSUPPORTED_MODEL", "config.json: rope_type", `${type} can't be written as GGUF for this model`);
-  return { entries, tensors: [] };
+  const ignored = entries
+    .map(([key]) => key)
+    .filter((key) => key.includes("yarn_") && !READ_BY_LLAMA_CPP.includes(key));
+  return {
+    entries: entries.map(([key, value]) => [`${architecture}.rope.${key}`, value]),
+    tensors: type === "llama3" ? [llama3Factors(rope, config.head_dim)] : [],
+    warnings:
+      ignored.length === 0
+        ? []
+        : [
+            `this package reads ${ignored.map((key) => `rope.${key}`).join(", ")}, but llama.cpp doesn't for this architecture`,
+          ],
+  };
+}
+
+/** YaRN's factor on cos and sin with both of DeepSeek's keys, for which GGUF has one number. */
+function ratioOfMscales(factor: number, { mscale, mscale_all_dim }: RopeScaling): number | undefined {
+  if (!mscale || !mscale_all_dim) return undefined;
+  const of = (scale: number): number => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
+  return of(mscale) / of(mscale_all_dim);
 }
 
 /** Divisors of the frequencies: 1 for short wavelengths, `factor` for long ones, and between (llama.cpp's convert_hf_to_gguf.py). */

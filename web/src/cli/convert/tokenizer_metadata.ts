@@ -2,31 +2,20 @@
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
 import type { GgufValue } from "./gguf_header.js";
+import { preTokenizerName } from "./tokenizer_components.js";
 
 const TOKEN_TYPES = { normal: 1, control: 3, user_defined: 4, unused: 5 } as const;
-
-/** Words as in GPT-4, with groups of at most as many digits: how tokenizer.json files write the pattern. */
-const gpt4Pattern = (number: string): string =>
-  String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${number}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
-
-/** `tokenizer.ggml.pre` by the steps of the pre-tokenizer: patterns of Split, and `gpt-2` for that of ByteLevel. */
-const PRE_TOKENIZERS: Readonly<Record<string, string>> = {
-  "gpt-2": "gpt-2",
-  "digits gpt-2": "smollm",
-  [gpt4Pattern(String.raw`\p{N}{1,3}`)]: "llama-bpe",
-  [gpt4Pattern(String.raw`\p{N}`)]: "qwen2",
-};
 
 /**
  * The entries of a byte-level BPE tokenizer.
  *
- * @throws {@link RopewalkError} UNSUPPORTED_MODEL: another kind of tokenizer, or a pre-tokenizer that isn't in the table.
+ * @param read - the tokenizer as this package reads it from the files
+ * @throws {@link RopewalkError} UNSUPPORTED_MODEL: another kind of tokenizer, or a part of it that GGUF has no key for
  */
-export function tokenizerMetadata(files: ModelFiles, vocabularySize: number): [string, GgufValue][] {
-  const { tokenizer, tokenizerConfig = {}, config = {} } = files;
-  if (tokenizer === undefined)
-    fail("UNSUPPORTED_MODEL", "tokenizer.json", "is missing; a GGUF file needs the tokenizer");
+export function tokenizerMetadata(files: ModelFiles, read: Tokenizer, vocabularySize: number): [string, GgufValue][] {
+  const { tokenizer = {}, tokenizerConfig = {}, config = {} } = files;
   const model = isDict(tokenizer["model"]) ? tokenizer["model"] : {};
   if (model["type"] !== "BPE" || model["byte_fallback"] === true || !isDict(model["vocab"]))
     fail(
@@ -34,27 +23,51 @@ export function tokenizerMetadata(files: ModelFiles, vocabularySize: number): [s
       "tokenizer.json",
       "only byte-level BPE tokenizers can be written, and this one is of another kind, such as SentencePiece; use llama.cpp's convert_hf_to_gguf.py",
     );
+  const pre = preTokenizerName(tokenizer, model);
   const vocabulary = vocabularyOf(tokenizer, model["vocab"], vocabularySize);
   const merges = Array.isArray(model["merges"]) ? (model["merges"] as unknown[]) : [];
-  const ids = (["bos", "eos", "unk", "pad"] as const).flatMap((name): [string, GgufValue][] => {
+  const around = specialsAround(read);
+  const ids: Record<string, number | undefined> = {};
+  for (const name of ["bos", "eos", "unk", "pad"] as const) {
     const token = tokenizerConfig[`${name}_token`] ?? (name === "unk" ? model["unk_token"] : undefined);
-    const id = vocabulary.idOf(token) ?? idIn(config[`${name}_token_id`], vocabularySize);
-    const key = name === "unk" ? "unknown" : name === "pad" ? "padding" : name;
-    return id === undefined ? [] : [[`tokenizer.ggml.${key}_token_id`, { type: "u32", value: id }]];
-  });
-  const chatTemplate = templateOf(files);
+    ids[name] = vocabulary.idOf(token) ?? idIn(config[`${name}_token_id`], vocabularySize);
+  }
+  ids["bos"] = around.begin ?? ids["bos"];
+  ids["eos"] = around.end ?? ids["eos"];
+  // Keys of GGUF for further tokens that end a generation
+  const [turn, message] = read.endTokens.filter((id) => id !== ids["eos"]);
+  const named = { bos: ids["bos"], eos: ids["eos"], eot: turn, eom: message, unknown: ids["unk"], padding: ids["pad"] };
   return [
     ["tokenizer.ggml.model", { type: "string", value: "gpt2" }],
-    ["tokenizer.ggml.pre", { type: "string", value: preTokenizerOf(tokenizer) }],
+    ["tokenizer.ggml.pre", { type: "string", value: pre }],
     ["tokenizer.ggml.tokens", { type: "strings", value: vocabulary.tokens }],
     ["tokenizer.ggml.token_type", { type: "i32s", value: vocabulary.types }],
     ["tokenizer.ggml.merges", { type: "strings", value: merges.map(mergeText) }],
-    ...ids,
-    ["tokenizer.ggml.add_bos_token", { type: "bool", value: addsBegin(tokenizer, tokenizerConfig) }],
-    ...(chatTemplate === undefined
+    ...Object.entries(named).flatMap(([name, value]): [string, GgufValue][] =>
+      value === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, { type: "u32", value }]],
+    ),
+    ["tokenizer.ggml.add_bos_token", { type: "bool", value: around.begin !== undefined }],
+    ...(around.end === undefined
       ? []
-      : [["tokenizer.chat_template", { type: "string", value: chatTemplate }] as [string, GgufValue]]),
+      : [["tokenizer.ggml.add_eos_token", { type: "bool", value: true }] as [string, GgufValue]]),
+    ...chatTemplates(files),
   ];
+}
+
+/** The special tokens that encoding adds around a text: one before it, one after it, or both. */
+function specialsAround(tokenizer: Tokenizer): { begin: number | undefined; end: number | undefined } {
+  const around = Array.from(tokenizer.encode(""));
+  const text = tokenizer.encode("a", { special: false });
+  const whole = Array.from(tokenizer.encode("a"));
+  const before = whole.findIndex((_, i) => text.every((id, j) => whole[i + j] === id));
+  const [begin, end] = [whole.slice(0, before), whole.slice(before + text.length)];
+  if (begin.length > 1 || end.length > 1 || around.length !== begin.length + end.length)
+    fail(
+      "UNSUPPORTED_MODEL",
+      "tokenizer.json post_processor",
+      `adds ${begin.length} tokens before a text and ${end.length} after it, and a GGUF file has at most one each; use llama.cpp's convert_hf_to_gguf.py`,
+    );
+  return { begin: begin[0], end: end[0] };
 }
 
 interface WrittenVocabulary {
@@ -96,37 +109,9 @@ function idIn(value: unknown, size: number): number | undefined {
   return Number.isInteger(first) && Number(first) >= 0 && Number(first) < size ? Number(first) : undefined;
 }
 
-/** tokenizer_config.json decides, or else whether the template of tokenizer.json starts with a special token. */
-function addsBegin(tokenizer: Dict, tokenizerConfig: Dict): boolean {
-  const given = tokenizerConfig["add_bos_token"];
-  if (typeof given === "boolean") return given;
-  const processor = tokenizer["post_processor"];
-  const steps = isDict(processor) ? (processor["processors"] ?? [processor]) : [];
-  const template = (Array.isArray(steps) ? steps : []).filter(isDict).find(({ type }) => type === "TemplateProcessing");
-  const first: unknown = Array.isArray(template?.["single"]) ? template["single"][0] : undefined;
-  return isDict(first) && isDict(first["SpecialToken"]);
-}
-
-function preTokenizerOf(tokenizer: Dict): string {
-  const steps = stepsOf(tokenizer["pre_tokenizer"]).join(" ");
-  return (
-    (Object.hasOwn(PRE_TOKENIZERS, steps) ? PRE_TOKENIZERS[steps] : undefined) ??
-    fail(
-      "UNSUPPORTED_MODEL",
-      "tokenizer.json pre_tokenizer",
-      `has none of the known rules (${Object.values(PRE_TOKENIZERS).join(", ")}); use llama.cpp's convert_hf_to_gguf.py`,
-    )
-  );
-}
-
-function stepsOf(component: unknown): string[] {
-  if (!isDict(component)) return [];
-  const inner = component["pretokenizers"];
-  if (Array.isArray(inner)) return inner.flatMap(stepsOf);
-  const { type, pattern } = component as { type?: unknown; pattern?: unknown };
-  if (type === "ByteLevel") return component["use_regex"] === false ? [] : ["gpt-2"];
-  if (type === "Digits" && component["individual_digits"] === true) return ["digits"];
-  return [isDict(pattern) && typeof pattern["Regex"] === "string" ? pattern["Regex"] : String(type)];
+function chatTemplates(files: ModelFiles): [string, GgufValue][] {
+  const template = templateOf(files);
+  return template === undefined ? [] : [["tokenizer.chat_template", { type: "string", value: template }]];
 }
 
 function templateOf({ chatTemplate, tokenizerConfig }: ModelFiles): string | undefined {
