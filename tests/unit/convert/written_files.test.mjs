@@ -270,6 +270,7 @@ test(`folders drawn at random (ROPEWALK_SEED=${SEED} ROPEWALK_CASES=${CASES})`, 
     model.dispose();
     copy.dispose();
   }
+  assert.ok(steps <= 0.05 * written + 1, `${steps} of ${written} files have other logits`);
   assert.ok(
     written >= CASES / 10 && Object.keys(refused).length >= 5,
     `${written} written; ${JSON.stringify(refused)}`,
