@@ -134,7 +134,7 @@ const FORMATS: readonly (readonly [needed: readonly string[], format: CallFormat
   [["<minimax:tool_call>"], MINIMAX_M2],
   [['<function name="', '<param name="'], MINICPM5],
   [["<tool_call>", "<function=", "<parameter="], functionTags("tool_call", true)], // Qwen3-Coder, Qwen3.5, Nemotron 3
-  [["<tool_calls>["], json("<tool_calls>", "</tool_calls>", { isList: true })], // Apriel, HunYuan
+  [["<tool_calls>["], json("<tool_calls>", "</tool_calls>", { isList: true })], // Apriel
   [["<tool_call>"], json("<tool_call>", "</tool_call>", { lead: "\n" })], // Hermes, Qwen, Granite 4, SmolLM3
   [["[TOOL_CALLS]", "[ARGS]"], MISTRAL],
   [["[TOOL_CALLS]"], json("[TOOL_CALLS]", "", { isList: true })],

@@ -8,7 +8,7 @@ const MOST_DEPTH = 200;
 /** The most characters of a number that is still coming. */
 const MOST_NUMBER = 10_000;
 
-const SPACE = /(?:[\s]|#[^\n]*(?:\n|$)|\\\r?\n)*/y;
+const SPACE = /(?:[ \t\f\r\n]|#[^\n]*(?:\n|$)|\\\r?\n)*/y;
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
 const NUMBER =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:(?:\d(?:_?\d)*)?\.\d(?:_?\d)*|\d(?:_?\d)*\.?)(?:[eE][+-]?\d(?:_?\d)*)?/y;
@@ -24,7 +24,9 @@ const NAMES: Readonly<Record<string, string>> = {
 
 interface Literal {
   readonly json: string;
-  readonly kind: "text" | "number" | "name" | "group";
+  readonly kind: "text" | "number" | "signed" | "name" | "group";
+  /** What other values it equals in a set or as a key; undefined: it can't be in a set. */
+  readonly identity: string | undefined;
 }
 
 /** Reads literals one after the other. */
@@ -61,12 +63,12 @@ export class PythonReader {
     this.skipSpace();
     const character = this.next;
     if (character === undefined) throw new NotPython(true);
-    if (isStringAt(this.#text, this.at)) return { json: JSON.stringify(this.#strings()), kind: "text" };
+    if (isStringAt(this.#text, this.at)) return scalar(JSON.stringify(this.#strings()), "text");
     if (character === "[") return listOf(this.#items("]", depth).values);
     if (character === "(") return this.#tuple(depth);
     if (character === "{") return this.#mapping(depth);
     if (character === "+" || character === "-") return this.#signed(depth);
-    if (/[\d.]/.test(character)) return { json: this.#number(), kind: "number" };
+    if (/[\d.]/.test(character)) return scalar(this.#number(), "number");
     return this.#name();
   }
 
@@ -99,8 +101,8 @@ export class PythonReader {
     this.skipSpace();
     if (this.next === "+" || this.next === "-") throw new NotPython(false);
     const { json, kind } = this.value(depth + 1);
-    if (kind !== "number" || json.startsWith("-")) throw new NotPython(false);
-    return { json: isNegative && json !== "0" ? `-${json}` : json, kind };
+    if (kind !== "number") throw new NotPython(false);
+    return scalar(isNegative && json !== "0" ? `-${json}` : json, "signed");
   }
 
   #name(): Literal {
@@ -109,21 +111,22 @@ export class PythonReader {
     if (name === undefined) throw new NotPython(false);
     const end = this.at + name.length;
     if (end >= this.#text.length) throw new NotPython(true);
-    if (name === "set" && /^\s*\(\s*\)/.test(this.#text.slice(end))) {
+    if (name === "set" && /^[ \t\f\r\n]*\([ \t\f\r\n]*\)/.test(this.#text.slice(end))) {
       this.at = this.#text.indexOf(")", end) + 1;
-      return { json: "[]", kind: "group" };
+      return { json: "[]", kind: "group", identity: undefined };
     }
     const json = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
     if (json === undefined) throw new NotPython(false);
     this.at = end;
-    return { json, kind: "name" };
+    return scalar(json, "name");
   }
 
   /** A tuple, which JSON has as a list, or a value in parentheses. */
   #tuple(depth: number): Literal {
     const { values, endsWithComma } = this.#items(")", depth);
     if (values.length === 1 && !endsWithComma) return values[0]!;
-    return listOf(values);
+    const parts = values.map(({ identity }) => identity);
+    return { ...listOf(values), identity: parts.includes(undefined) ? undefined : `(${parts.join()})` };
   }
 
   /** Values with commas between them, up to the bracket that closes them. */
@@ -152,7 +155,7 @@ export class PythonReader {
 
   /** A dictionary, or a set, which JSON has as a list. */
   #mapping(depth: number): Literal {
-    const members = new Map<string, string>();
+    const members = new Map<string, readonly [key: string, value: string]>();
     let isSet: boolean | undefined;
     let endsWithComma = true;
     this.at += 1;
@@ -167,21 +170,37 @@ export class PythonReader {
       this.skipSpace();
       if (this.isAtEnd) throw new NotPython(true);
       isSet ??= this.next !== ":";
-      if (isSet) members.set(key.json, key.json);
+      const { identity, kind } = key;
+      const first = identity === undefined ? undefined : members.get(identity)?.[0];
+      if (identity === undefined) throw new NotPython(false);
+      if (isSet) members.set(identity, [first ?? key.json, ""]);
       else {
-        if (this.next !== ":" || key.kind === "group") throw new NotPython(false);
+        if (this.next !== ":" || kind === "group") throw new NotPython(false);
         this.at += 1;
-        members.set(key.kind === "text" ? key.json : JSON.stringify(key.json), this.value(depth + 1).json);
+        const { json } = this.value(depth + 1);
+        members.set(identity, [first ?? (kind === "text" ? key.json : JSON.stringify(key.json)), json]);
       }
       endsWithComma = this.#skipComma();
     }
-    if (isSet === true) return { json: `[${[...members.keys()].join(",")}]`, kind: "group" };
-    return { json: `{${[...members].map(([key, value]) => `${key}:${value}`).join(",")}}`, kind: "group" };
+    const all = [...members.values()];
+    const json =
+      isSet === true
+        ? `[${all.map(([key]) => key).join(",")}]`
+        : `{${all.map(([key, value]) => `${key}:${value}`).join(",")}}`;
+    return { json, kind: "group", identity: undefined };
   }
 }
 
 function listOf(values: readonly Literal[]): Literal {
-  return { json: `[${values.map(({ json }) => json).join(",")}]`, kind: "group" };
+  return { json: `[${values.map(({ json }) => json).join(",")}]`, kind: "group", identity: undefined };
+}
+
+/** A value that isn't a list. Numbers that are equal are one key, and so are True and 1. */
+function scalar(json: string, kind: Literal["kind"]): Literal {
+  if (kind === "text") return { json, kind, identity: json };
+  const truth = json === "true" ? "1" : json === "false" ? "0" : json;
+  const isWhole = /^-?\d+$/.test(truth) || !Number.isInteger(Number(truth));
+  return { json, kind, identity: isWhole ? truth : BigInt(Number(truth)).toString() };
 }
 
 /** A number of Python as JSON writes it. */
@@ -195,10 +214,16 @@ function jsonNumber(written: string): string {
   return (whole!.replace(/^0+(?=\d)/, "") || "0") + point + exponent;
 }
 
-/** The JSON of a text that is one literal of Python; undefined if it is something else. */
+/**
+ * The JSON of a text that is a literal of Python; undefined if it is something else. More is read than Python does: strings with line
+ * breaks, and the names that JSON has. Characters by name, `\N{…}`, aren't.
+ */
 export function pythonValue(text: string): string | undefined {
+  const space = new PythonReader(`${text}\n`);
+  space.skipSpace();
+  if (space.isAtEnd || text.endsWith("\\")) return undefined;
   try {
-    const reader = new PythonReader(`${text.trim()}\n`);
+    const reader = new PythonReader(`(${text}\n)\n`); // without brackets, commas make a tuple
     const { json } = reader.value();
     reader.skipSpace();
     return reader.isAtEnd && parsed(json) !== undefined ? json : undefined;
