@@ -2,7 +2,7 @@
 //
 // A generator in tests/golden/generate/random/ draws inputs and asks a reference. `npm test` reads the small file that it wrote last. Here each
 // writes a larger one with a new seed, and the same tests read that. Two lines of its header say how: `# compare: --cases N`, and
-// `# test: PATH…`, relative to the repository.
+// `# test: PATH…`, relative to the repository. A test that draws its own cases draws more of them.
 
 import { randomInt } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -61,6 +61,22 @@ export async function generate({ name, path, options }, { folder: output, seed }
 /** The tests of some generators, each once. */
 export function testsOf(generators) {
   return [...new Set(generators.flatMap(({ tests }) => tests))].map((path) => join(root, path));
+}
+
+/**
+ * `{ path, cases }` of the tests that draw their own cases, such as those that compare two ways of this package: a line of their header is
+ * `// compare: --cases N`. They read `ROPEWALK_CASES` and `ROPEWALK_SEED`.
+ */
+export async function drawingTests() {
+  const listed = await capture("git", ["ls-files", "tests/**/*.test.mjs"], { cwd: root });
+  const read = listed
+    .trim()
+    .split("\n")
+    .map(async (path) => {
+      const [, cases] = /^\/\/ compare: --cases (\d+)$/m.exec(await readFile(join(root, path), "utf8")) ?? [];
+      return cases === undefined ? [] : [{ path, cases }];
+    });
+  return (await Promise.all(read)).flat();
 }
 
 /** Deletes the files of a comparison that found nothing. */

@@ -1,12 +1,12 @@
 // The stages of `npm test`. Each prints its steps with counts and times, and throws an error at the first failure.
 
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "../build.mjs";
 import { referencePython } from "../setup/python.mjs";
 import { fetchReleased } from "../setup/released.mjs";
 import { buildSite } from "../site.mjs";
-import { endComparison, generate, startComparison, testsOf } from "./compare.mjs";
+import { drawingTests, endComparison, generate, startComparison, testsOf } from "./compare.mjs";
 import { resultsFile, showCounts } from "./junit.mjs";
 import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./lint.mjs";
 import { checkNative, nativeBuilds } from "./native.mjs";
@@ -103,6 +103,14 @@ export const stages = {
     await step("tests", () =>
       runNodeTests(testsOf(comparison.generators), resultsFile("compare"), { cwd: root, env }),
     ).catch((error) => failures.push(error.message));
+    if (process.env.ROPEWALK_SUBJECT === undefined)
+      for (const { path, cases } of await drawingTests()) {
+        const own = { ...env, ROPEWALK_CASES: cases, ROPEWALK_SEED: comparison.seed };
+        const results = resultsFile(basename(path));
+        await step(`${path} --cases ${cases}`, () =>
+          runNodeTests([join(root, path)], results, { cwd: root, env: own }),
+        ).catch((error) => failures.push(error.message));
+      }
     if (failures.length > 0) throw new Error(`${failures.join("\n\n")}\n\nThe files are in ${comparison.folder}`);
     await endComparison(comparison);
   },

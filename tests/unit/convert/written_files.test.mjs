@@ -1,5 +1,7 @@
 // What `convert quantize` writes of a folder whose config and tokenizer are drawn at random: the GGUF file gives the logits and ids of the
 // folder, or the part that it has no key for is refused by name.
+//
+// compare: --cases 1500
 import assert from "node:assert/strict";
 import { mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

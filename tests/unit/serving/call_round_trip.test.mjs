@@ -1,5 +1,7 @@
 // What a model writes is what is read: calls in every format, with arguments, content and reasoning drawn at random, streamed in random
-// pieces. At length: ROPEWALK_SEED=… ROPEWALK_CASES=20000 node --test tests/unit/serving/call_round_trip.test.mjs
+// pieces.
+//
+// compare: --cases 20000
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
