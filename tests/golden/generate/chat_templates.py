@@ -2,6 +2,8 @@
 
 - chat_templates.json: texts, for the two templates of this project in tests/text.
 - chat_template_hashes.json: hashes of texts, for every template of models/templates of llama.cpp, which scripts/setup/released.mjs fetches.
+  Messages have the forms that a template reads. chat_template_forms.json has those of released templates, as llama.cpp finds them by trials;
+  FORMS has what its trials don't see, and those of this project's templates.
 - chat_template_expressions.json: texts of the templates in tests/text/expressions.jinja, one on each line.
 
 The templates of real models have their models' licenses, so they aren't in this repository. Run it by itself:
@@ -22,8 +24,31 @@ from transformers.utils import chat_template_utils
 
 REPOSITORY = Path(__file__).parents[3]
 OWN = ["dated_chat.jinja", "plain_chat.jinja"]
-VERSIONS = {"transformers": "5.23.0", "Jinja2": "3.1.6"}
+VERSIONS = {"transformers": "5.24.0", "Jinja2": "3.1.6"}
 NOW = [2024, 7, 6, 9, 5, 3]
+
+# Templates that write calls only where the content is None, that ask whether it is, and that read parts although llama.cpp's trial doesn't see it
+WITH_NONE = {"content": ["text"], "arguments": "text", "none": "always"}
+ASKS_NONE = {"content": ["text"], "arguments": "object", "none": "given"}
+WITH_EMPTY = {"content": ["text"], "arguments": "object", "empty": ""}
+WITH_PARTS = {"content": ["text", "parts"], "arguments": "object"}
+FORMS = {
+    "dated_chat.jinja": WITH_EMPTY,
+    "plain_chat.jinja": {"content": ["text"], "arguments": "object"},
+    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja": WITH_NONE,
+    "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja": ASKS_NONE,
+    # these fail without a content
+    "Qwen-QwQ-32B.jinja": WITH_EMPTY,
+    "Qwen-Qwen3-0.6B.jinja": WITH_EMPTY,
+    "unsloth-mistral-Devstral-Small-2507.jinja": {**WITH_EMPTY, "content": ["text", "parts"]},
+    "LFM2-8B-A1B.jinja": WITH_EMPTY,
+    "LFM2.5-Instruct.jinja": WITH_EMPTY,
+    "ibm-granite-granite-3.3-2B-Instruct.jinja": WITH_EMPTY,
+    "microsoft-Phi-3.5-mini-instruct.jinja": WITH_EMPTY,
+    "llama-cpp-rwkv-world.jinja": ASKS_NONE,
+    "LFM2.5-8B-A1B.jinja": WITH_PARTS,
+    "mistralai-Ministral-3-14B-Reasoning-2512.jinja": WITH_PARTS,
+}
 
 WEATHER = {
     "type": "function",
@@ -89,6 +114,12 @@ CONVERSATIONS = {
 }
 
 
+NONE = object()  # apply_chat_template() leaves out what is None, so it is put in where templates' values are made
+make_plain = chat_template_utils._plain_template_data
+chat_template_utils._plain_template_data = lambda value: None if value is NONE else make_plain(value)
+RELEASED_FORMS = json.loads((Path(__file__).parents[1] / "chat_template_forms.json").read_text())["templates"]
+
+
 class FixedDate(datetime.datetime):
     @classmethod
     def now(cls, tz=None):
@@ -105,11 +136,11 @@ def main():
     )
     folder = Path(sys.argv[1])
     cases = [
-        {"template": path.name, "conversation": name, **render(tokenizer, path.read_text(), **conversation)}
+        {"template": path.name, "conversation": name, **render(tokenizer, path, **conversation)}
         for path in [REPOSITORY / "tests/text" / name for name in OWN]
         for name, conversation in CONVERSATIONS.items()
     ]
-    source = "transformers 5.23.0, apply_chat_template"
+    source = "transformers 5.24.0, apply_chat_template"
     write("chat_templates.json", {"source": source, "now": NOW, "conversations": CONVERSATIONS, "cases": cases}, indent=1)
     hashes = {
         path.name: {"template": digest(path.read_text()), "texts": [short(tokenizer, path, conversation) for conversation in CONVERSATIONS.values()]}
@@ -117,7 +148,7 @@ def main():
     }
     write("chat_template_hashes.json", {"source": source, "templates": hashes}, indent=0)
     lines = (REPOSITORY / "tests/text/expressions.jinja").read_text().splitlines()
-    texts = [render(tokenizer, line, [message("user", "Heave!")]) for line in lines]
+    texts = [render_text(tokenizer, line, [message("user", "Heave!")]) for line in lines]
     write("chat_template_expressions.json", {"source": source, "texts": texts}, indent=0)
 
 
@@ -132,11 +163,36 @@ def digest(text):
 
 def short(tokenizer, path, conversation):
     """The hash of the text, the error that the template raises, or null for another failure."""
-    result = render(tokenizer, path.read_text(), **conversation)
+    result = render(tokenizer, path, **conversation)
     return digest(result["text"]) if "text" in result else {"raises": result["raises"]} if "raises" in result else None
 
 
-def render(tokenizer, template, messages, add_generation_prompt=True, tools=None, variables=None):
+def render(tokenizer, path, messages, **options):
+    """Renders messages in the form that the template reads."""
+    forms = FORMS.get(path.name) or RELEASED_FORMS[path.name]
+    return render_text(tokenizer, path.read_text(), [in_form(message, forms) for message in messages], **options)
+
+
+def in_form(message, forms):
+    """Contents and arguments as llama.cpp gives them to a template."""
+    message = dict(message)
+    if isinstance(message["content"], list) and "parts" not in forms["content"]:
+        message["content"] = "\n".join(part["text"] for part in message["content"])
+    if message.get("tool_calls") and message["content"] in (None, ""):
+        asks = forms.get("none") == "always" or (forms.get("none") == "given" and message["content"] is None)
+        message["content"] = NONE if asks else forms.get("empty", message["content"])
+    calls = message.get("tool_calls", [])
+    for i, call in enumerate(calls):
+        arguments = call["function"]["arguments"]
+        if forms["arguments"] == "object" and isinstance(arguments, str):
+            arguments = json.loads(arguments)
+        if forms["arguments"] == "text" and not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+        calls = [*calls[:i], {**call, "function": {**call["function"], "arguments": arguments}}, *calls[i + 1 :]]
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def render_text(tokenizer, template, messages, add_generation_prompt=True, tools=None, variables=None):
     """The rendered text, the error that the template raises, or another failure."""
     try:
         text = tokenizer.apply_chat_template(

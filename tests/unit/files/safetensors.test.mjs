@@ -21,7 +21,7 @@ test("a folder's tensors and JSON files, dropped on a page and served", async (t
         [model.tokenizer, model.tokenizerConfig, model.generationConfig],
         [{ version: "1.0" }, { eos_token: "</s>" }, { temperature: 0.5 }],
       );
-      assert.equal(model.chatTemplate, "{{ messages }}");
+      assert.deepEqual(model.chatTemplates, { default: "{{ messages }}" });
       assert.ok(!model.tensors.has("attn.bias"), "the mask is ignored");
       assert.deepEqual(model.tensors.get("a.weight").shape, [4, 8]);
       await expectIntact(model);
@@ -33,7 +33,7 @@ test("config.json is required, the other JSON files are optional", async (t) => 
   const { "model.safetensors": weights, "config.json": config } = safetensorsFolder();
   const model = await openModel(fetchOnly, files({ "model.safetensors": weights, "config.json": config }));
   assert.deepEqual(
-    ["tokenizer" in model, "tokenizerConfig" in model, "generationConfig" in model, "chatTemplate" in model],
+    ["tokenizer" in model, "tokenizerConfig" in model, "generationConfig" in model, "chatTemplates" in model],
     [false, false, false, false],
   );
   await expectError(openModel(fetchOnly, weights), "INVALID_FILE", "config.json: file", /array of Blobs/);

@@ -369,7 +369,13 @@ test("the messages that templates read", () => {
     ]),
     [
       { role: "system", content: "be brief" },
-      { role: "user", content: "a b c" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a b" },
+          { type: "text", text: " c" },
+        ],
+      },
       {
         role: "assistant",
         content: "Yes.",

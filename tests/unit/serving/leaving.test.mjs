@@ -23,9 +23,9 @@ function endlessModel() {
   };
   const model = {
     info: { name: "endless", generates: true, contextLength: 99, layers: [] },
-    chatTemplate: "{{ messages[0].content }}",
+    chatTemplates: { default: "{{ messages[0].content }}" },
     tokenizer: { encode: () => Int32Array.of(1, 2), decode: () => "", encodeChat: () => Int32Array.of(1, 2) },
-    renderChat: async () => "a b",
+    renderPrompt: async () => ({ text: "a b", problems: [] }),
     promptTokens: async () => Int32Array.of(1, 2),
     session: () => session,
   };

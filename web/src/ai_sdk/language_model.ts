@@ -18,10 +18,15 @@ type Parts = AsyncGenerator<LanguageModelV4StreamPart, void, void>;
 /** Calls of one provider run in sessions that stay, as many at the same time as its option `parallel` says (1). */
 export function languageModel(provided: ProvidedModel, modelId: string | undefined): LanguageModelV4 {
   const answer = async (call: LanguageModelV4CallOptions, signal: AbortSignal | undefined): Promise<Parts> => {
-    const { model, prompts } = await provided.open();
+    const { model, prompts, chats } = await provided.open();
     const served = prompts.newCall(signal);
-    const { request, warnings } = readCall(call, model.chatTemplate);
-    const events = answerEvents(prompts, await chatGeneration(model, request), served);
+    const { request, warnings } = readCall(call, Object.values(model.chatTemplates).join("\n"));
+    const { generation, warnings: lost } = await chatGeneration(model, request, chats);
+    for (const message of lost) {
+      warnings.push({ type: "other", message });
+      chats.onWarning?.(message);
+    }
+    const events = answerEvents(prompts, generation, served);
     const response = { id: newId("answer-"), timestamp: new Date(), modelId: model.info.name };
     return streamParts(events, warnings, response, call.includeRawChunks ?? false);
   };

@@ -2,7 +2,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
-import type { ChatMessage } from "../text/chat_template.js";
+import type { ChatMessage, ContentPart } from "../text/chat_template.js";
 
 type PartOf<Role extends LanguageModelV4Message["role"]> = Exclude<
   Extract<LanguageModelV4Message, { role: Role }>["content"],
@@ -15,7 +15,7 @@ export function chatMessages(prompt: LanguageModelV4Prompt): ChatMessage[] {
     const field = (j: number): string => `prompt[${i}].content[${j}]`;
     if (message.role === "system") return [{ role: "system", content: message.content }];
     if (message.role === "user")
-      return [{ role: "user", content: message.content.map((part, j) => textOf(part, field(j))).join("") }];
+      return [{ role: "user", content: userContent(message.content.map((part, j) => textOf(part, field(j)))) }];
     if (message.role === "assistant") return [assistantMessage(message.content, field)];
     return message.content.flatMap((part, j) => {
       if (part.type === "tool-approval-response") return []; // what was denied also has a result
@@ -23,6 +23,10 @@ export function chatMessages(prompt: LanguageModelV4Prompt): ChatMessage[] {
       return { role: "tool", name: toolName, tool_call_id: toolCallId, content: resultText(part, field(j)) };
     });
   });
+}
+
+function userContent(texts: readonly string[]): string | ContentPart[] {
+  return texts.length === 1 ? texts[0]! : texts.map((text) => ({ type: "text", text }));
 }
 
 function assistantMessage(parts: readonly PartOf<"assistant">[], field: (j: number) => string): ChatMessage {

@@ -6,7 +6,7 @@ import { checkModel, type ServedModel } from "../serving/served_model.js";
 /** A model that may still load. */
 export type LoadingModel = ServedModel | PromiseLike<ServedModel>;
 
-interface OpenedModel extends Pick<Serving, "adapting"> {
+interface OpenedModel extends Pick<Serving, "adapting" | "chats"> {
   readonly model: ServedModel;
   readonly prompts: PromptSessions;
 }
@@ -25,7 +25,12 @@ export class ProvidedModel {
     this.#opened = Promise.resolve(model).then((opened) => {
       checkModel(opened);
       this.#name = servedName(opened, serving);
-      return { model: opened, prompts: new PromptSessions(opened, serving), adapting: serving.adapting };
+      return {
+        model: opened,
+        prompts: new PromptSessions(opened, serving),
+        adapting: serving.adapting,
+        chats: serving.chats,
+      };
     });
     this.#opened.catch(() => undefined); // the calls report it
   }

@@ -51,6 +51,8 @@ export interface FileSet {
   readonly requested: string | undefined;
   /** The names of all files, or undefined if they can't be listed. */
   readonly names: readonly string[] | undefined;
+  /** The names of the files in a subfolder, for sets that can list them but not in `names`. */
+  readonly namesIn?: (folder: string) => Promise<readonly string[]>;
   /** What was chosen, if the files are a model of the Hub. */
   readonly hub?: HubChoice;
   /** Opens a file by name. */

@@ -48,8 +48,8 @@ export interface ModelFiles {
   readonly tokenizerConfig?: Dict;
   /** generation_config.json */
   readonly generationConfig?: Dict;
-  /** chat_template.jinja */
-  readonly chatTemplate?: string;
+  /** chat_template.jinja as `default`, and those of additional_chat_templates/ by the names of their files */
+  readonly chatTemplates?: Readonly<Record<string, string>>;
   /** The files of sentence-transformers */
   readonly sentence?: SentenceFiles;
   /** All tensors by name. */

@@ -23,6 +23,7 @@ export async function nodeFiles(pathOrUrl: string | URL): Promise<FileSet> {
   return {
     requested: isDirectory ? undefined : node.path.basename(path),
     names: isDirectory ? await node.fs.readdir(folder) : undefined,
+    namesIn: (subfolder) => node.fs.readdir(node.path.join(folder, subfolder)).catch(() => []),
     open: (name) => openNode(node.path.join(folder, name), name),
   };
 }

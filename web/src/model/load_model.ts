@@ -1,10 +1,10 @@
 // Opens a model's files, plans its weights and loads them.
-import { type Dict, isDict } from "../base/dict.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
 import { Formats } from "../grammar/formats.js";
 import type { Heap } from "../memory/heap.js";
 import { checkTemplate } from "../text/chat_template.js";
+import { templatesOf } from "../text/chat/named_templates.js";
 import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } from "../text/tokenizer.js";
 import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
@@ -65,7 +65,7 @@ export async function loadModel(
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);
   const sampling = samplingDefaults(files.generationConfig ?? {});
-  const chatTemplate = options.chatTemplate ?? chatTemplateOf(files);
+  const chatTemplates = options.chatTemplate === undefined ? templatesOf(files) : { default: options.chatTemplate };
   const { signal, onProgress } = options;
   const core = await ModelCore.load(environment.heap, files, plan, mappings, environment.isScalar, {
     ...(signal !== undefined && { signal }),
@@ -75,7 +75,7 @@ export async function loadModel(
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
   const { keptFiles = inOpfs } = environment.files;
-  return new Model({ core, tokenizer, cacheSettings, sampling, formats, keptFiles }, info, chatTemplate, {
+  return new Model({ core, tokenizer, cacheSettings, sampling, formats, keptFiles }, info, chatTemplates, {
     files: environment.files,
     mappings,
   });
@@ -174,18 +174,6 @@ async function tokenizerOf(files: ModelFiles, info: ModelInfo, options: ModelOpt
   const hasTokenizer = !NO_TOKENIZER.includes(files.metadata["tokenizer.ggml.model"] as string);
   if (hasTokenizer && files.metadata["tokenizer.ggml.tokens"] !== undefined) return tokenizerFromGguf(files.metadata);
   return missingTokenizer(files, info.vocabularySize);
-}
-
-/**
- * Since 2025, models have a chat template in its own file. Before, tokenizer_config.json had one, or a list with names.
- */
-function chatTemplateOf({ chatTemplate, tokenizerConfig, metadata }: ModelFiles): string | undefined {
-  const found: unknown = chatTemplate ?? metadata["tokenizer.chat_template"] ?? tokenizerConfig?.["chat_template"];
-  if (typeof found === "string") return found;
-  if (!Array.isArray(found)) return undefined;
-  const entry = found.find((item: unknown) => isDict(item) && item["name"] === "default") as Dict | undefined;
-  const named = entry?.["template"];
-  return typeof named === "string" ? named : undefined;
 }
 
 /** The sampling options in generation_config.json. */

@@ -4,14 +4,16 @@ import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
-import { isArray } from "../base/typed_arrays.js";
 import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
-import { type ChatMessage, type ChatOptions, renderChat } from "../text/chat_template.js";
-import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
-import { listOf, tokenIds } from "../base/lists.js";
+import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
+import type { Rules } from "../text/chat/adapt.js";
+import { withWarnings } from "../text/chat/with_warnings.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { tokenIds } from "../base/lists.js";
 import type { Adapter } from "./adapters/adapter.js";
 import { readAdapters } from "./adapters/in_use.js";
 import type { AdapterHost } from "./adapters/load_adapter.js";
+import { type Prompt, readModelPrompt, type ReadPrompt, renderModelPrompt } from "./chat/prompt.js";
 import type { ModelMemory } from "./memory.js";
 import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
@@ -28,7 +30,7 @@ import {
   textTokens,
 } from "./embed/text_input.js";
 import { WholeTextsCore } from "./embed/whole_texts.js";
-import { ADAPTER_OPTIONS, CHAT_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./options.js";
+import { ADAPTER_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
 import { generateMany, type IndexedPiece, readBatchSize, readPrompt, tokensOfPrompts } from "./generate_many.js";
 import { type Piece, readGenerateOptions } from "./session/generate.js";
@@ -46,6 +48,8 @@ import {
 import { openSession } from "./session/open_session.js";
 import { Session } from "./session/session.js";
 import type { SessionModel } from "./session/session_model.js";
+
+export type { Prompt } from "./chat/prompt.js";
 
 /** Description of a model. It's read from headers, without loading weights. */
 export interface ModelInfo {
@@ -105,9 +109,6 @@ export interface Ranked {
   score: number;
 }
 
-/** A prompt: text, token ids, or the messages of a chat. */
-export type Prompt = string | Iterable<number> | readonly ChatMessage[];
-
 /** What loading an adapter needs besides the model. @internal */
 export type AdapterFilesHost = Pick<AdapterHost, "files" | "mappings">;
 
@@ -117,21 +118,24 @@ export class Model implements Disposable {
   readonly info: ModelInfo;
   /** Its tokenizer. */
   readonly tokenizer: Tokenizer;
-  /** Jinja source of its chat template, if it has one. */
+  /** Jinja source of its chat template, if it has one: that of `chatTemplates` with the name `default`. */
   readonly chatTemplate: string | undefined;
+  /** Jinja sources of its chat templates by name. Most models have one, `default`. */
+  readonly chatTemplates: ChatTemplates;
   readonly #parts: SessionModel;
   readonly #core: ModelCore;
   readonly #files: AdapterFilesHost;
   #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
-  constructor(parts: SessionModel, info: ModelInfo, chatTemplate: string | undefined, files: AdapterFilesHost) {
+  constructor(parts: SessionModel, info: ModelInfo, chatTemplates: ChatTemplates, files: AdapterFilesHost) {
     this.#parts = parts;
     this.#files = files;
     this.#core = parts.core;
     this.info = info;
     this.tokenizer = parts.tokenizer;
-    this.chatTemplate = chatTemplate;
+    this.chatTemplates = chatTemplates;
+    this.chatTemplate = chatTemplates["default"];
   }
 
   /** RoPE of the full-attention layers; null for a model without RoPE. */
@@ -241,35 +245,26 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
-    const { ...given } = checkOptions(options, CHAT_OPTIONS);
-    if (typeof prompt === "string") return this.tokenizer.encode(prompt);
-    const items = listOf(prompt, "prompt", "text, token ids or messages");
-    const [first] = items;
-    const areMessages = typeof first === "object" && first !== null && !isArray(first);
-    if (!areMessages) return tokenIds(items, this.info.vocabularySize, "prompt");
-    return encodeChat(this.tokenizer, await this.renderChat(items as ChatMessage[], given));
+    return (await withWarnings(options, (given) => this.readPrompt(prompt, given))).tokens;
+  }
+
+  /** The token ids of a prompt, and what it lacks. @internal */
+  readPrompt(prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+    return readModelPrompt(this, prompt, options);
   }
 
   /**
-   * Renders a chat with the model's template, up to the beginning of the model's answer.
+   * Renders a chat with the model's template, up to the beginning of the model's answer. Messages get the form that the template reads.
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, UNKNOWN_KEY, INVALID_FILE
    * (the template has an error).
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    const { ...given } = checkOptions(options, CHAT_OPTIONS);
-    if (this.chatTemplate === undefined)
-      fail(
-        "UNSUPPORTED_MODEL",
-        `${this.info.name}: chat_template`,
-        "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",
-      );
-    const { beginToken, endTokens } = this.tokenizer;
-    const textOf = (token: number | undefined): string => (token === undefined ? "" : this.tokenizer.token(token));
-    return renderChat(this.chatTemplate, messages, {
-      beginToken: textOf(beginToken),
-      endToken: textOf(endTokens[0]),
-      ...given,
-    });
+    return (await withWarnings(options, (given) => this.renderPrompt(messages, given))).text;
+  }
+
+  /** Renders a chat, and says what the prompt lacks. @internal */
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt> {
+    return renderModelPrompt(this, messages, options, rules);
   }
 
   /**

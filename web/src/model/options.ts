@@ -4,7 +4,6 @@ import type { AdapterOptions } from "./adapters/in_use.js";
 import type { KeyMode } from "../cache/options.js";
 import type { OpenOptions, ReadProgress } from "../files/model_files.js";
 import type { CacheDType } from "../memory/elements.js";
-import type { ChatOptions } from "../text/chat_template.js";
 import type { ModelRopeOverrides } from "./model_plan.js";
 import type { QuantizeFormat } from "../files/quantize_formats.js";
 
@@ -110,13 +109,4 @@ export const PERPLEXITY_OPTIONS: OptionNames = optionNames<PerplexityOptions>("p
   adapters: true,
   signal: true,
   onProgress: true,
-});
-/** @internal */
-export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", {
-  addGenerationPrompt: true,
-  tools: true,
-  beginToken: true,
-  endToken: true,
-  now: true,
-  variables: true,
 });

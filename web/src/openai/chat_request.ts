@@ -7,7 +7,7 @@ import { checkOptions, optionNames, suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
 import type { ChatRequest } from "../serving/chat_request.js";
 import type { ForcedCall, Tool } from "../serving/tool.js";
-import type { ChatMessage } from "../text/chat_template.js";
+import type { ChatMessage, ContentPart } from "../text/chat_template.js";
 import {
   GENERATION_FIELDS,
   type GenerationFields,
@@ -166,6 +166,8 @@ const MESSAGE_KEYS = [
   "tool_calls",
   "tool_call_id",
   "reasoning_content",
+  "reasoning",
+  "thinking",
   "refusal",
   "annotations",
   "parsed",
@@ -173,10 +175,7 @@ const MESSAGE_KEYS = [
 
 const MESSAGE_ROLES = ["system", "developer", "user", "assistant", "tool"];
 
-/**
- * A message as templates read it: text as one string, arguments of calls as objects. Other roles and keys are accepted if the template has
- * their names.
- */
+/** A message, checked. Other roles and keys than OpenAI's are accepted if the template has their names. */
 function readMessage(message: unknown, index: number, templateWords: ReadonlySet<string>): ChatMessage {
   const field = `messages[${index}]`;
   if (!isDict(message) || typeof message["role"] !== "string")
@@ -193,11 +192,11 @@ function readMessage(message: unknown, index: number, templateWords: ReadonlySet
       );
   const { content, tool_calls: calls } = message;
   const role = roleOf(message["role"], field, templateWords);
-  if (calls === undefined || calls === null) return { ...given, role, content: textOf(content, field) };
+  if (calls === undefined || calls === null) return { ...given, role, content: contentOf(content, field) };
   return {
     ...given,
     role,
-    content: content === undefined || content === null ? "" : textOf(content, field),
+    ...(content !== undefined && { content: content === null ? null : contentOf(content, field) }),
     tool_calls: listOf(calls, `${field}.tool_calls`, "calls").map((call, i) =>
       readCall(call, `${field}.tool_calls[${i}]`),
     ),
@@ -208,36 +207,26 @@ function roleOf(role: string, field: string, templateWords: ReadonlySet<string>)
   const [word = ""] = /^\w*/.exec(role) ?? []; // some roles have a number, as those of documents
   if (!MESSAGE_ROLES.includes(role) && !templateWords.has(word))
     fail("INVALID_ARGUMENT", `${field}.role`, `must be one of ${MESSAGE_ROLES.join(", ")} (got ${show(role)})`);
-  return role === "developer" ? "system" : role;
+  return role;
 }
 
-function textOf(content: unknown, field: string): string {
+function contentOf(content: unknown, field: string): string | ContentPart[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content))
     return fail("INVALID_ARGUMENT", `${field}.content`, `must be text (got ${show(content)})`);
-  return content
-    .map((part: unknown, i) => {
-      if (isDict(part) && part["type"] === "text" && typeof part["text"] === "string") return part["text"];
-      const type = isDict(part) ? part["type"] : part;
-      return fail("INVALID_ARGUMENT", `${field}.content[${i}]`, `must be a part of type text (got ${show(type)})`);
-    })
-    .join("");
+  return content.map((part: unknown, i) => {
+    if (isDict(part) && part["type"] === "text" && typeof part["text"] === "string")
+      return { type: "text", text: part["text"] };
+    const type = isDict(part) ? part["type"] : part;
+    return fail("INVALID_ARGUMENT", `${field}.content[${i}]`, `must be a part of type text (got ${show(type)})`);
+  });
 }
 
 function readCall(call: unknown, field: string): object {
   const called = isDict(call) ? call["function"] : undefined;
   if (!isDict(called) || typeof called["name"] !== "string")
     return fail("INVALID_ARGUMENT", field, `must be { id, type: "function", function: { name, arguments } }`);
-  return { ...(call as object), function: { ...called, arguments: parsedArguments(called["arguments"], field) } };
-}
-
-/** Templates write arguments as JSON themselves, so they want values. A text that isn't JSON stays text. */
-function parsedArguments(given: unknown, field: string): unknown {
-  if (typeof given !== "string")
-    return fail("INVALID_ARGUMENT", `${field}.function.arguments`, `must be JSON as text (got ${show(given)})`);
-  try {
-    return JSON.parse(given) as unknown;
-  } catch {
-    return given;
-  }
+  if (typeof called["arguments"] !== "string")
+    fail("INVALID_ARGUMENT", `${field}.function.arguments`, `must be JSON as text (got ${show(called["arguments"])})`);
+  return { ...(call as object) };
 }

@@ -8,6 +8,7 @@ import { chatGeneration } from "../serving/prompt.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
 import { checkModel, type ServedModel } from "../serving/served_model.js";
 import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
+import { printWarning } from "../text/chat/problems.js";
 import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
 import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } from "./embeddings.js";
 import {
@@ -71,8 +72,10 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
 
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
-    const request = readChatRequest(body, model.chatTemplate);
-    const events = answerEvents(prompts, await chatGeneration(model, request), call);
+    const request = readChatRequest(body, Object.values(model.chatTemplates).join("\n"));
+    const { generation, warnings } = await chatGeneration(model, request, serving.chats);
+    warnings.forEach(serving.chats.onWarning ?? printWarning);
+    const events = answerEvents(prompts, generation, call);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);
     return request.isStream ? streamed(chunks) : wholeChat(chunks, head);

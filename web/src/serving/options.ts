@@ -1,5 +1,5 @@
 // Options of what serves a model.
-import { wholeNumber } from "../base/checks.js";
+import { optionalFunction, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
@@ -18,6 +18,10 @@ export interface ServingOptions {
   name?: string;
   /** LoRA adapters that all calls use, from `model.loadAdapter()`. Default: none. */
   adapters?: AdapterOptions;
+  /** Which of the model's chat templates to use, as in `model.renderChat()`. Default: `tool_use` for calls with tools, else `default`. */
+  templateName?: string;
+  /** Called with what a prompt lacks because the chat template leaves it out, such as text beside calls. Default: `console.warn`. */
+  onWarning?: (message: string) => void;
 }
 
 /** The options, checked. */
@@ -26,6 +30,13 @@ export interface Serving {
   readonly name: string | undefined;
   /** The option of sessions and embeddings. */
   readonly adapting: { readonly adapters?: AdapterOptions };
+  readonly chats: ServedChats;
+}
+
+/** How chats are rendered. */
+export interface ServedChats {
+  readonly templateName: string | undefined;
+  readonly onWarning: ServingOptions["onWarning"];
 }
 
 /**
@@ -34,8 +45,14 @@ export interface Serving {
  * @internal
  */
 export function readServing(options: ServingOptions | undefined, call: string): Serving {
-  const names = optionNames<ServingOptions>(call, { parallel: true, name: true, adapters: true });
-  const { parallel, name, adapters } = checkOptions(options, names);
+  const names = optionNames<ServingOptions>(call, {
+    parallel: true,
+    name: true,
+    adapters: true,
+    templateName: true,
+    onWarning: true,
+  });
+  const { parallel, name, adapters, templateName, onWarning } = checkOptions(options, names);
   if (name !== undefined && (typeof name !== "string" || name === ""))
     fail("INVALID_ARGUMENT", "name", `must be a text that isn't empty (got ${show(name)})`);
   if (adapters !== undefined) listOf(adapters, "adapters", "loaded adapters");
@@ -43,6 +60,7 @@ export function readServing(options: ServingOptions | undefined, call: string): 
     parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"),
     name,
     adapting: adapters === undefined ? {} : { adapters },
+    chats: { templateName, onWarning: optionalFunction(onWarning, "onWarning") },
   };
 }
 

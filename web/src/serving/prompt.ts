@@ -1,46 +1,64 @@
 // From a chat request to a generation: the prompt, and how the answer is read.
 import { fail } from "../base/errors.js";
+import { warningsOf } from "../text/chat/problems.js";
+import { templateFor } from "../text/chat/named_templates.js";
+import type { ChatPrompt } from "../text/chat_template.js";
 import { encodeChat } from "../text/tokenizer.js";
 import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_formats.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
-import { withFieldNames } from "../base/field_names.js";
+import { type FieldNames, withFieldNames } from "../base/field_names.js";
 import { forcedCall } from "./forced_call.js";
+import type { ServedChats } from "./options.js";
 import type { ServedModel } from "./served_model.js";
 import { checkTools } from "./tool.js";
 
-/** @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none; and as model.renderChat() */
-export function chatGeneration(model: ServedModel, request: ChatRequest): Promise<Generation> {
-  return withFieldNames(request.fieldOf, () => readChat(model, request));
+/**
+ * The generation of a chat, rendered as llama.cpp's server does, and warnings about what the prompt lacks of the assistant's messages.
+ * @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none. INVALID_ARGUMENT: the template leaves out what someone
+ *   else than the assistant says; and as model.renderChat()
+ */
+export function chatGeneration(
+  model: ServedModel,
+  request: ChatRequest,
+  chats: ServedChats,
+): Promise<{ generation: Generation; warnings: string[] }> {
+  return withFieldNames(request.fieldOf, () => readChat(model, request, chats));
 }
 
 /** What readChat and renderChat() give a template. */
 const TEMPLATE_INPUTS = ["messages", "tools", "add_generation_prompt", "bos_token", "eos_token"];
 
-async function readChat(model: ServedModel, request: ChatRequest): Promise<Generation> {
+async function readChat(
+  model: ServedModel,
+  request: ChatRequest,
+  { templateName }: ServedChats,
+): Promise<{ generation: Generation; warnings: string[] }> {
   const { tools, forced, variables, count, isParallel } = request;
   checkModel(model, request);
   checkTools(tools);
   for (const name of TEMPLATE_INPUTS)
     if (name in variables)
       fail("INVALID_ARGUMENT", `variables.${name}`, "can't be set: the template gets it from the request or the model");
-  const answers = answerFormat(model.chatTemplate);
+  const answers = answerFormat(templateFor(model.chatTemplates, templateName, tools.length > 0));
   if (tools.length > 0 && answers.calls === undefined && !answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "tools", "the model's chat template writes no tool calls, or in a form that isn't known");
   const required = forced && forcedCall(forced, answers, tools);
   const format = required?.format ?? request.format;
   if (format !== undefined && answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "format", "must be text for this model, whose answers consist of channels");
-  const rendered = await model.renderChat(request.messages, { ...(tools.length > 0 && { tools }), variables });
+  const given = { ...(tools.length > 0 && { tools }), ...(templateName !== undefined && { templateName }), variables };
+  const rendered = await model.renderPrompt(request.messages, given, "llama.cpp");
+  const warnings = readProblems(rendered, request.fieldOf);
   const { open, close } = answers.reasoning ?? { open: "", close: "" };
-  const isReasoning = open !== "" && rendered.trimEnd().endsWith(open);
+  const isReasoning = open !== "" && rendered.text.trimEnd().endsWith(open);
   // a format has no room for reasoning, so the reasoning block is closed at once
   const closed = isReasoning && format !== undefined ? `\n${close}\n\n` : "";
   const begun = required?.lead ?? "";
-  const prompt = await encodeChat(model.tokenizer, rendered + closed + begun);
+  const prompt = await encodeChat(model.tokenizer, rendered.text + closed + begun);
   checkLength(model, prompt, "messages", "the chat");
-  return {
+  const generation: Generation = {
     prompt,
     begun,
     count,
@@ -49,12 +67,20 @@ async function readChat(model: ServedModel, request: ChatRequest): Promise<Gener
     fieldOf: (field) => request.fieldOf(required?.fieldOf(field) ?? field.replace(/^tokens\b/, "messages")),
     reader: () => answerReader(answers, tools, isReasoning && closed === ""),
   };
+  return { generation, warnings };
+}
+
+/** Fails if the model can't see what it is asked. Returns the other problems as warnings. */
+function readProblems({ problems }: ChatPrompt, fieldOf: FieldNames): string[] {
+  const asked = problems.find(({ isAsked }) => isAsked);
+  if (asked !== undefined) fail("INVALID_ARGUMENT", asked.field, asked.problem);
+  return warningsOf(problems, fieldOf);
 }
 
 /** @throws UNSUPPORTED_MODEL */
-function checkModel({ info, chatTemplate }: ServedModel, { otherCall }: ChatRequest): void {
+function checkModel({ info, chatTemplates }: ServedModel, { otherCall }: ChatRequest): void {
   if (info.noText !== undefined) fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}`);
-  if (chatTemplate === undefined)
+  if (Object.keys(chatTemplates).length === 0)
     fail(
       "UNSUPPORTED_MODEL",
       `${info.name}: chat_template`,

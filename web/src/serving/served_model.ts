@@ -5,7 +5,8 @@ import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions, SessionAppendOptions, SessionOptions } from "../model/session/options.js";
-import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
+import type { Rules } from "../text/chat/adapt.js";
+import type { ChatMessage, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
 import type { ChatEncoder, DecodeOptions } from "../text/tokenizer.js";
 
 type Awaitable<T> = T | Promise<T>;
@@ -29,11 +30,11 @@ export interface ServedSession {
 /** A model, here or in a Worker. */
 export interface ServedModel {
   readonly info: ModelInfo;
-  readonly chatTemplate: string | undefined;
+  readonly chatTemplates: ChatTemplates;
   readonly tokenizer: ServedTokenizer;
   session(options?: Pick<SessionOptions, "adapters">): Awaitable<ServedSession>;
   promptTokens(prompt: Prompt): Promise<Int32Array>;
-  renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string>;
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt>;
   embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
 }

@@ -2,89 +2,74 @@
 import { trueOrFalse } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
 import { fail, RopewalkError } from "../base/errors.js";
-import { checkOptions, optionNames } from "../base/options.js";
-import { messageOf, printable, show } from "../base/show.js";
+import { show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
-import type { Program } from "./template/parse/syntax.js";
-import type { Value } from "./template/values/values.js";
+import type { Rules } from "./chat/adapt.js";
+import type { ChatMessage } from "./chat/messages.js";
+import { type ChatTemplates, templateFor } from "./chat/named_templates.js";
+import type { ChatProblem } from "./chat/problems.js";
+import { type PromptOptions, withWarnings } from "./chat/with_warnings.js";
+import type { ChatOptions } from "./chat_options.js";
 
-type Engine = typeof import("./template/engine.js");
+export type { ChatMessage, ContentPart } from "./chat/messages.js";
+export type { ChatTemplates } from "./chat/named_templates.js";
+export type { PromptOptions } from "./chat/with_warnings.js";
+export type { ChatOptions } from "./chat_options.js";
 
-/** A message of a conversation. Templates may read more fields: `tool_calls`, `reasoning_content`, `name`. */
-export interface ChatMessage {
-  /** `system`, `user`, `assistant`, `tool` or another role that the template supports. */
-  role: string;
-  content: string;
-  [key: string]: unknown;
+/** A prompt, and what it lacks. @internal */
+export interface ChatPrompt {
+  readonly text: string;
+  readonly problems: readonly ChatProblem[];
 }
-
-/** Options for rendering a chat template. */
-export interface ChatOptions {
-  /** Append the start of the assistant's answer (transformers' `add_generation_prompt`). Default true. */
-  addGenerationPrompt?: boolean;
-  /** Tools as JSON schemas, in the form the template expects. */
-  tools?: readonly unknown[];
-  /** Text of the beginning-of-sequence token, the template's `bos_token`. */
-  beginToken?: string;
-  /** Text of the end-of-sequence token, the template's `eos_token`. */
-  endToken?: string;
-  /** The time for `strftime_now`, written in the local time zone. Default: now. */
-  now?: Date;
-  /** Other variables that the template reads, such as `enable_thinking`. */
-  variables?: Readonly<Record<string, unknown>>;
-}
-
-const CHAT_OPTIONS = optionNames<ChatOptions>("renderChat()", {
-  addGenerationPrompt: true,
-  tools: true,
-  beginToken: true,
-  endToken: true,
-  now: true,
-  variables: true,
-});
-
-/** Characters of a reason that an error message quotes. */
-const MOST_QUOTED = 400;
 
 /**
  * Renders a conversation with the model's chat template, like transformers' apply_chat_template. The text includes special tokens, so
- * encode it with `{ special: false }`. A template is parsed once. A template of up to a million characters may take
- * 200,000 steps, and more for a longer conversation: about a quarter of a second.
+ * encode it with `{ special: false }`. Messages and tools get the form that the template reads, which trials find out: text or parts,
+ * arguments of calls as objects or as JSON, `{ type, function }` or functions. A template of up to
+ * a million characters may take 200,000 steps, and more for a longer conversation: about a quarter of a second, and as much for each trial.
  *
- * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json
+ * @param template `tokenizer.chat_template` of a GGUF file, chat_template.jinja, or `chat_template` of a tokenizer_config.json; or several of
+ *   them by name
  * @throws INVALID_ARGUMENT (messages): there are no messages, or the template rejects them; the error has the template's message.
  *   INVALID_FILE (chat_template): the template can't be parsed, fails, or takes too long. UNKNOWN_KEY, INVALID_ARGUMENT for an option
  */
 export async function renderChat(
-  template: string,
+  template: string | ChatTemplates,
   messages: readonly ChatMessage[],
   options?: ChatOptions,
 ): Promise<string> {
-  const checked = checkOptions(options, CHAT_OPTIONS);
-  const inputs = inputsOf(messages, checked);
-  const now = timeOf(checked);
-  if (typeof template !== "string") fail("INVALID_FILE", "chat_template", `must be a string (got ${show(template)})`);
-  const engine = await import("./template/engine.js");
-  const program = parse(engine, template);
-  const budget = new engine.Budget(inputs);
-  const variables = convert(engine, inputs);
-  try {
-    return engine.runTemplate(program, [...engine.globalsOf(now, budget), ...variables], budget);
-  } catch (error) {
-    if (error instanceof engine.TemplateException) {
-      fail("INVALID_ARGUMENT", "messages", `the model's chat template rejects them: ${error.message}`, {
-        cause: error,
-      });
-    }
-    failTemplate("the template failed for these messages", error);
-  }
+  const templates = isDict(template) ? template : { default: template };
+  return (await withWarnings(options, (given) => renderPrompt(templates, messages, given))).text;
+}
+
+/** Renders as renderChat(), and says what the prompt lacks. @internal */
+export async function renderPrompt(
+  templates: ChatTemplates,
+  messages: readonly ChatMessage[],
+  options: PromptOptions,
+  rules: Rules = "transformers",
+): Promise<ChatPrompt> {
+  const { tools, variables } = readInputs(messages, options);
+  const now = timeOf(options);
+  const source = templateFor(templates, options.templateName, (tools ?? []).length > 0);
+  const { chatTemplateOf, renderMessages, strftime } = await import("./chat/render.js"); // what renders no chat doesn't load it
+  const template = chatTemplateOf(source);
+  const dates = rules === "llama.cpp" && {
+    datetime: strftime(now, "%b %d %Y"),
+    date_string: strftime(now, "%d %b %Y"),
+  };
+  const chat = { messages, tools, variables: { ...dates, ...variables }, now, rules };
+  const { text, lost, losesTools } = renderMessages(template, chat);
+  const problems = lost.map(({ field, problem, role }) => ({ field, problem, isAsked: role !== "assistant" }));
+  const problem = "the model's chat template doesn't write them, so the model can't see them";
+  return { text, problems: losesTools ? [...problems, { field: "tools", problem, isAsked: false }] : problems };
 }
 
 /** Checks the option `chatTemplate`, without messages. Throws INVALID_ARGUMENT. @internal */
 export async function checkTemplate(template: string): Promise<void> {
-  const engine = await import("./template/engine.js");
+  const { chatTemplateOf } = await import("./chat/render.js");
   try {
-    parse(engine, template);
+    chatTemplateOf(template);
   } catch (cause) {
     if (!(cause instanceof RopewalkError)) throw cause;
     fail("INVALID_ARGUMENT", "chatTemplate", cause.message.replace(`${cause.field}: `, ""), { cause });
@@ -110,47 +95,16 @@ function checkMessages(messages: readonly ChatMessage[]): void {
   });
 }
 
-function parse(engine: Engine, template: string): Program {
-  try {
-    return engine.programOf(template);
-  } catch (error) {
-    failTemplate("the template cannot be parsed", error);
-  }
-}
-
-/** Converts variables to the template's values. */
-function convert(engine: Engine, inputs: Readonly<Record<string, unknown>>): [string, Value][] {
-  try {
-    return Object.entries(inputs).map(([name, value]) => [name, engine.valueOf(value)]);
-  } catch (cause) {
-    fail(
-      "INVALID_ARGUMENT",
-      "messages",
-      "they, or the tools or variables, have values that aren't JSON, or that are nested too deeply",
-      { cause },
-    );
-  }
-}
-
-function failTemplate(what: string, error: unknown): never {
-  const isStackFull = error instanceof RangeError && /call stack|recursion/i.test(error.message);
-  const reason = isStackFull ? "it nests too deeply" : messageOf(error);
-  const short = reason.length > MOST_QUOTED ? `${reason.slice(0, MOST_QUOTED)}…` : reason;
-  fail(
-    "INVALID_FILE",
-    "chat_template",
-    `${what}: ${printable(short)}. Use another template, or write the prompt without one`,
-    { cause: error },
-  );
-}
-
-function timeOf({ now = new Date() }: ChatOptions): Date {
+function timeOf({ now = new Date() }: PromptOptions): Date {
   if (!isValidDate(now)) fail("INVALID_ARGUMENT", "now", `must be a valid Date (got ${show(now)})`);
   return now;
 }
 
-/** The variables of a template. Reads each option once. */
-function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Record<string, unknown> {
+/** The variables of a template besides the messages. Reads each option once. */
+function readInputs(
+  messages: readonly ChatMessage[],
+  options: PromptOptions,
+): { tools: readonly unknown[] | undefined; variables: Record<string, unknown> } {
   const { addGenerationPrompt = true, tools, beginToken, endToken, variables } = options;
   checkMessages(messages);
   trueOrFalse(addGenerationPrompt, "addGenerationPrompt");
@@ -161,27 +115,13 @@ function inputsOf(messages: readonly ChatMessage[], options: ChatOptions): Recor
   }
   if (!isDict(variables ?? {}))
     fail("INVALID_ARGUMENT", "variables", `must be an object of values by name (got ${show(variables)})`);
-  const inputs = {
-    messages: messages.map(withoutNulls).map(withReasoning),
-    add_generation_prompt: addGenerationPrompt,
-    tools: tools ?? null,
-    documents: null,
-    ...(beginToken === undefined ? {} : { bos_token: beginToken }),
-    ...(endToken === undefined ? {} : { eos_token: endToken }),
+  return {
+    tools: tools ?? undefined,
+    variables: {
+      add_generation_prompt: addGenerationPrompt,
+      ...(beginToken === undefined ? {} : { bos_token: beginToken }),
+      ...(endToken === undefined ? {} : { eos_token: endToken }),
+      ...variables,
+    },
   };
-  return { ...inputs, ...variables };
-}
-
-/** Leaves out fields that are null, as callers of other APIs write `content: null` and templates test whether a field is there. */
-function withoutNulls(message: ChatMessage): ChatMessage {
-  const fields = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(fields) as ChatMessage;
-}
-
-/** Gives a message's reasoning under both names that templates use. */
-function withReasoning(message: ChatMessage): ChatMessage {
-  const reasoning = message["reasoning_content"] ?? message["thinking"] ?? message["reasoning"];
-  return reasoning === undefined || reasoning === null
-    ? message
-    : { thinking: reasoning, ...message, reasoning_content: reasoning };
 }

@@ -16,6 +16,7 @@ import type {
 } from "../model/session/options.js";
 import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
+import type { ChatTemplates } from "../text/chat_template.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /** Callback options. Functions can't be cloned, so the Worker asks the client to call them. @internal */
@@ -46,7 +47,7 @@ export interface ModelHandle {
   readonly id: number;
   readonly info: ModelInfo;
   readonly rope: Readonly<RopeConfig> | null;
-  readonly chatTemplate: string | undefined;
+  readonly chatTemplates: ChatTemplates;
   readonly tokenizer: TokenizerHandle;
 }
 

@@ -64,7 +64,7 @@ interface Generation {
 /** Methods and properties that a client may invoke. */
 const INVOCABLE = {
   adapter: [],
-  model: ["renderChat", "promptTokens", "perplexity", "embed", "rank"],
+  model: ["renderPrompt", "readPrompt", "perplexity", "embed", "rank"],
   tokenizer: ["encode", "encodePair", "decode", "token", "bytes", "idOf", "isSpecial"],
   session: [
     "append",
@@ -122,12 +122,12 @@ export class RpcServer implements ServerMethods {
 
   async model(call: Call, source: ModelSource, options: CloneableOptions<ModelOptions>): Promise<ModelHandle> {
     const model = await this.#run(call, options, (all) => this.#rw.model(source, all));
-    const { info, rope, chatTemplate, tokenizer } = model;
+    const { info, rope, chatTemplates, tokenizer } = model;
     return {
       id: this.#add({ kind: "model", object: model }),
       info,
       rope,
-      chatTemplate,
+      chatTemplates: { ...chatTemplates },
       tokenizer: this.#addTokenizer(tokenizer),
     };
   }

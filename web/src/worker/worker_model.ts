@@ -6,7 +6,6 @@ import { listOf } from "../base/lists.js";
 import type { ModelSource } from "../files/model_files.js";
 import {
   ADAPTER_OPTIONS,
-  CHAT_OPTIONS,
   type LoadAdapterOptions,
   PERPLEXITY_OPTIONS,
   type PerplexityOptions,
@@ -25,9 +24,12 @@ import type { IndexedPiece } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
 import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from "../model/embed/options.js";
 import { isList, type TextInput, textList } from "../model/embed/text_input.js";
+import type { ReadPrompt } from "../model/chat/prompt.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
-import type { ChatMessage, ChatOptions } from "../text/chat_template.js";
+import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
+import type { Rules } from "../text/chat/adapt.js";
+import { withWarnings } from "../text/chat/with_warnings.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
@@ -43,20 +45,23 @@ export class WorkerModel implements AsyncDisposable {
   readonly info: ModelInfo;
   /** Its tokenizer. */
   readonly tokenizer: WorkerTokenizer;
-  /** Jinja source of its chat template, if it has one. */
+  /** Jinja source of its chat template, if it has one: that of `chatTemplates` with the name `default`. */
   readonly chatTemplate: string | undefined;
+  /** Jinja sources of its chat templates by name. Most models have one, `default`. */
+  readonly chatTemplates: ChatTemplates;
   /** RoPE of the full-attention layers; null for a model without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;
   readonly #client: RpcClient;
   readonly #id: number;
 
   /** @internal */
-  constructor(client: RpcClient, { id, info, rope, chatTemplate, tokenizer }: ModelHandle) {
+  constructor(client: RpcClient, { id, info, rope, chatTemplates, tokenizer }: ModelHandle) {
     this.#client = client;
     this.#id = id;
     this.info = info;
     this.rope = rope;
-    this.chatTemplate = chatTemplate;
+    this.chatTemplates = chatTemplates;
+    this.chatTemplate = chatTemplates["default"];
     this.tokenizer = new WorkerTokenizer(client, tokenizer);
     client.watch(this, id);
     nameModel(this, client, id);
@@ -147,8 +152,9 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
-    const given = { ...checkOptions(options, CHAT_OPTIONS) };
-    return this.#invoke("promptTokens", cloneablePrompt(prompt), given);
+    const cloneable = cloneablePrompt(prompt);
+    const read = (given: PromptOptions): Promise<ReadPrompt> => this.#invoke("readPrompt", cloneable, given);
+    return (await withWarnings(options, read)).tokens;
   }
 
   /**
@@ -156,7 +162,12 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.renderChat`.
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    return this.#invoke("renderChat", messages, { ...checkOptions(options, CHAT_OPTIONS) });
+    return (await withWarnings(options, (given) => this.renderPrompt(messages, given))).text;
+  }
+
+  /** Renders a chat, and says what the prompt lacks. @internal */
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt> {
+    return this.#invoke("renderPrompt", messages, options, rules);
   }
 
   /**

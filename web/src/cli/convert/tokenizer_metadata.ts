@@ -2,6 +2,7 @@
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
+import { templatesOf } from "../../text/chat/named_templates.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import type { GgufValue } from "./gguf_header.js";
 import { preTokenizerName } from "./tokenizer_components.js";
@@ -109,12 +110,21 @@ function idIn(value: unknown, size: number): number | undefined {
   return Number.isInteger(first) && Number(first) >= 0 && Number(first) < size ? Number(first) : undefined;
 }
 
+/** The chat templates, as llama.cpp's converter writes them: those with names besides `default` have keys of their own. */
 function chatTemplates(files: ModelFiles): [string, GgufValue][] {
-  const template = templateOf(files);
-  return template === undefined ? [] : [["tokenizer.chat_template", { type: "string", value: template }]];
-}
-
-function templateOf({ chatTemplate, tokenizerConfig }: ModelFiles): string | undefined {
-  const template = chatTemplate ?? tokenizerConfig?.["chat_template"];
-  return typeof template === "string" ? template : undefined;
+  const { default: main, ...templates } = templatesOf(files);
+  const named = Object.entries(templates).map(([name, text]) => [name.replace(/[^A-Za-z0-9]/g, "_"), text] as const);
+  const names = named.map(([name]) => name);
+  return [
+    ...named.map(([name, value]): [string, GgufValue] => [
+      `tokenizer.chat_template.${name}`,
+      { type: "string", value },
+    ]),
+    ...(names.length === 0
+      ? []
+      : [["tokenizer.chat_templates", { type: "strings", value: names }] as [string, GgufValue]]),
+    ...(main === undefined
+      ? []
+      : [["tokenizer.chat_template", { type: "string", value: main }] as [string, GgufValue]]),
+  ];
 }

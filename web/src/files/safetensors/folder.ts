@@ -23,8 +23,8 @@ export interface FolderFiles {
   readonly tokenizerConfig?: Dict;
   /** generation_config.json */
   readonly generationConfig?: Dict;
-  /** chat_template.jinja */
-  readonly chatTemplate?: string;
+  /** chat_template.jinja as `default`, and those of additional_chat_templates/ by the names of their files */
+  readonly chatTemplates?: Readonly<Record<string, string>>;
 }
 
 /** Reads the files other than weights. Only config.json is required. @throws INVALID_FILE, NETWORK @internal */
@@ -49,14 +49,48 @@ export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promi
   const tokenizer = (await optional("tokenizer.json", readJson)) ?? (await worldVocabulary());
   const tokenizerConfig = await optional("tokenizer_config.json", readJson);
   const generationConfig = await optional("generation_config.json", readJson);
-  const chatTemplate = await optional("chat_template.jinja", readText);
+  const chatTemplates = await readTemplates(set, optional, tokenizerConfig?.["chat_template"] !== undefined);
   return {
     config,
     ...(tokenizer && { tokenizer }),
     ...(tokenizerConfig && { tokenizerConfig }),
     ...(generationConfig && { generationConfig }),
-    ...(chatTemplate !== undefined && { chatTemplate }),
+    ...(chatTemplates && { chatTemplates }),
   };
+}
+
+type Optional = <T>(
+  name: string,
+  read: (source: ByteSource, signal?: AbortSignal) => Promise<T>,
+) => Promise<T | undefined>;
+
+const TEMPLATE_FOLDER = "additional_chat_templates";
+
+/** The chat templates in files of their own; undefined if there are none. */
+async function readTemplates(
+  set: FileSet,
+  optional: Optional,
+  isInConfig: boolean,
+): Promise<FolderFiles["chatTemplates"]> {
+  const main = await optional("chat_template.jinja", readText);
+  const found: [string, string][] = main === undefined ? [] : [["default", main]];
+  for (const file of await templateNames(set, main !== undefined)) {
+    const text = await optional(`${TEMPLATE_FOLDER}/${file}`, readText);
+    if (text !== undefined) found.push([file.replace(/\.jinja$/, ""), text]);
+  }
+  if (found.length === 0 && !isInConfig) {
+    const older = await optional("chat_template.json", readJson); // of processors, before 2025
+    if (typeof older?.["chat_template"] === "string") found.push(["default", older["chat_template"]]);
+  }
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The files of further templates. Where files can't be listed, the one that has a meaning is tried. */
+async function templateNames(set: FileSet, hasMain: boolean): Promise<readonly string[]> {
+  const prefix = `${TEMPLATE_FOLDER}/`;
+  const listed = set.names?.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  const names = (await set.namesIn?.(TEMPLATE_FOLDER)) ?? listed ?? (hasMain ? ["tool_use.jinja"] : []);
+  return names.filter((name) => /^[^/\\]+\.jinja$/.test(name)).sort();
 }
 
 /** Opens one safetensors file. @throws INVALID_FILE, UNSUPPORTED_MODEL @internal */

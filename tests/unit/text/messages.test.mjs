@@ -1,0 +1,170 @@
+// Messages in the form that a template reads, and what a prompt lacks. The texts are what Jinja2 renders from that form.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { renderChat, renderPrompt } from "../../../build/package/text/chat_template.js";
+import { templatesOf } from "../../../build/package/text/chat/named_templates.js";
+
+const user = (content) => ({ role: "user", content });
+const call = (args, more) => ({ type: "function", function: { name: "tie", arguments: args }, ...more });
+const calls = (content, ...args) => ({ role: "assistant", content, tool_calls: args.map((given) => call(given)) });
+const render = async (template, messages, options) => {
+  const warnings = [];
+  const onWarning = (message) => warnings.push(message);
+  return [await renderChat(template, messages, { addGenerationPrompt: false, onWarning, ...options }), warnings];
+};
+const served = (template, messages, options = {}) =>
+  renderPrompt({ default: template }, messages, options, "llama.cpp");
+
+const LOOP = `{% for m in messages %}{{ m['role'] | capitalize }}{% if m['content'][0]['type'] == 'image' %}:{% else %}: {% endif %}
+{%- for line in m['content'] %}{% if line['type'] == 'text' %}{{ line['text'] }}{% endif %}{% endfor %};{% endfor %}`;
+const FIRST = "{% for m in messages %}{{ m.content[0].text }};{% endfor %}";
+const SELECTED =
+  "{% for m in messages %}{% for p in m.content | selectattr('type', 'equalto', 'text') %}{{ p['text'] }},{% endfor %};{% endfor %}";
+const TEXT = "{% for m in messages %}{{ m.role + '=' + m.content | trim }};{% endfor %}";
+const BOTH =
+  "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endif %};{% endfor %}";
+
+test("contents: text where a template reads text, parts where it walks parts, and as given where it reads both", async () => {
+  const chat = [user("a b"), { role: "assistant", content: "c" }];
+  const parts = [user([{ type: "text", text: "a" }, { type: "text", text: "b" }])]; // prettier-ignore
+  assert.deepEqual(await render(LOOP, chat), ["User: a b;Assistant: c;", []]);
+  assert.deepEqual(await render(FIRST, chat), ["a b;c;", []]);
+  assert.deepEqual(await render(SELECTED, chat), ["a b,;c,;", []]);
+  assert.deepEqual(await render(SELECTED, parts), ["a,b,;", []]);
+  assert.deepEqual(await render(TEXT, parts), ["user=a\nb;", []]);
+  assert.deepEqual(await render(BOTH, chat), ["a b;c;", []]);
+  assert.deepEqual(await render(BOTH, parts), ["<a><b>;", []]);
+  const image = [user([{ type: "image" }, { type: "text", text: "b" }])];
+  assert.deepEqual(await render(LOOP, image), ["User:b;", []]);
+  await assert.rejects(render(TEXT, image), { code: "INVALID_ARGUMENT", field: "messages[0].content[0]" });
+});
+
+test("arguments: JSON text where a template joins them to text, and else an object with all digits and keys as they were", async () => {
+  const joins =
+    "{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}({{ c.function.name + ' ' + c.function.arguments }}){% endfor %}{% endfor %}";
+  const writes = joins.replace("c.function.arguments", "c.function.arguments | tojson");
+  const prints = joins.replace("c.function.name + ' ' + c.function.arguments", "c.function.arguments");
+  const object = { city: "Paris", n: [1, null] };
+  const text = '{"10": 1.0, "2": "Paris", "big": {"a": 12345678901234567890}}';
+  for (const template of [joins, prints]) {
+    const name = template === joins ? "tie " : "";
+    assert.deepEqual(
+      (await render(template, [user("a"), calls("", object)]))[0],
+      `a(${name}${JSON.stringify(object)})`,
+    );
+    assert.deepEqual((await render(template, [user("a"), calls(null, text)]))[0], `a(${name}${text})`);
+  }
+  assert.deepEqual(await render(writes, [user("a"), calls(null, text)]), [`a(tie ${text})`, []]);
+  assert.deepEqual(await render(writes, [user("a"), calls("b", object)]), [
+    'ab(tie {"city": "Paris", "n": [1, null]})',
+    [],
+  ]);
+  assert.deepEqual(await render(writes, [user("a"), calls("", "no JSON")]), ['a(tie "no JSON")', []]);
+});
+
+test("no content is None for a template that asks for it, and never the word None", async () => {
+  const asks =
+    "{% for m in messages %}{% if m['content'] is none %}{% for c in m.tool_calls %}({{ c.function.name + c.function.arguments }}){% endfor %}{% else %}{{ m.content }};{% endif %}{% endfor %}";
+  const joins =
+    "{% for m in messages %}{{ m['content'] + ';' }}{% for c in m.tool_calls or [] %}({{ c.function.arguments.city }}){% endfor %}{% endfor %}";
+  const prints = joins.replace("m['content'] + ';'", "m['content'] ~ ';'");
+  const args = '{"city":"Paris"}';
+  for (const content of [null, "", undefined]) {
+    assert.deepEqual(await render(asks, [user("a"), calls(content, args)]), [`a;(tie${args})`, []]);
+    for (const template of [joins, prints])
+      assert.deepEqual(await render(template, [user("a"), calls(content, args)]), ["a;;(Paris)", []]);
+  }
+  const [text, warnings] = await render(asks, [user("a"), calls("b", args)]);
+  assert.equal(text, "a;b;");
+  assert.match(warnings.join(), /^messages\[1\]\.tool_calls\[0\]\.function\.name: .*doesn't write this call/);
+});
+
+test("tools: functions for a template that reads functions", async () => {
+  const flat = "{% for t in tools or [] %}{{ t.name }};{% endfor %}{{ messages[0].content }}";
+  const nested = flat.replace("t.name", "t.function.name");
+  const tool = { name: "tie", description: "Ties.", parameters: { type: "object" } };
+  for (const template of [flat, nested])
+    for (const given of [tool, { type: "function", ...tool }, { type: "function", function: tool }])
+      assert.deepEqual(await render(template, [user("a")], { tools: [given] }), ["tie;a", []]);
+  const [, warnings] = await render("{{ messages[0].content }}", [user("a")], { tools: [tool] });
+  assert.deepEqual(warnings, ["tools: the model's chat template doesn't write them, so the model can't see them"]);
+  const dumps = "{{ tools | tojson }}{{ messages[0].content }}";
+  const { text } = await served(dumps, [user("a")], {
+    tools: [{ type: "function", function: { strict: true, name: "tie" } }],
+  });
+  assert.equal(text, '[{"type": "function", "function": {"name": "tie", "description": "", "parameters": {}}}]a');
+});
+
+test("reasoning has each name that a template reads", async () => {
+  for (const read of ["reasoning", "reasoning_content", "thinking"])
+    for (const given of ["reasoning", "reasoning_content", "thinking"]) {
+      const template = `{% for m in messages %}{{ m.${read} | default('') }}|{{ m.content }};{% endfor %}`;
+      const messages = [user("a"), { role: "assistant", content: "b", [given]: "why" }];
+      assert.deepEqual(await render(template, messages), ["|a;why|b;", []], `${read} ${given}`);
+    }
+});
+
+test("a text that a template leaves out is a warning, and for whom the model answers a problem of another kind", async () => {
+  const users = "{% for m in messages if m.role == 'user' %}{{ m.content | upper }};{% endfor %}";
+  const chat = [{ role: "system", content: "be brief" }, user("hello there"), { role: "assistant", content: "b" }];
+  const [text, warnings] = await render(users, chat);
+  assert.equal(text, "HELLO THERE;");
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0], /^messages\[0\]\.content: .*of the role system/);
+  assert.match(warnings[1], /^messages\[2\]\.content: .*of the role assistant/);
+  const { problems } = await served(users, [user("a"), { role: "tool", content: "12 knots" }]);
+  assert.deepEqual(
+    problems.map(({ field, isAsked }) => [field, isAsked]),
+    [["messages[1].content", true]],
+  );
+  // none of these loses a text
+  const kept = [
+    "{% for m in messages %}{{ m.content.split('</think>')[-1] | trim }};{% endfor %}",
+    "{% for m in messages %}{{ m.content | tojson }}{% endfor %}",
+    "{% for m in messages | reverse %}{{ m.content | title }}{% endfor %}",
+  ];
+  const said = [user('say "x"\nnow '), { role: "assistant", content: "<think>hm</think>\n\nx" }, user("a")];
+  for (const template of kept) assert.deepEqual((await render(template, said))[1], [], template);
+});
+
+test("a system message that a template doesn't read goes before the next message, as in llama.cpp's server", async () => {
+  const refuses = `{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}${TEXT}`;
+  const ignores = TEXT.replace("in messages", "in messages if m.role != 'system'");
+  const chat = [{ role: "system", content: "be brief" }, user("a")];
+  for (const template of [refuses, ignores])
+    assert.deepEqual(await served(template, chat), { text: "user=be brief\na;", problems: [] });
+  await assert.rejects(render(refuses, chat), { code: "INVALID_ARGUMENT", message: /no system$/ });
+  await assert.rejects(served(refuses, chat.slice(0, 1)), { code: "INVALID_ARGUMENT", field: "messages[0]" });
+  assert.equal((await served(TEXT, [{ role: "developer", content: "b" }, user("a")])).text, "system=b;user=a;");
+  assert.equal((await render(TEXT, [{ role: "developer", content: "b" }]))[0], "developer=b;");
+});
+
+test("templates with names: tool_use with tools, default without, and the one that is chosen", async () => {
+  const named = [
+    { name: "default", template: "D{{ messages[0].content }}" },
+    { name: "tool_use", template: "T{{ tools | tojson }}{{ messages[0].content }}" },
+    { name: "rag", template: "R{{ messages[0].content }}" },
+  ];
+  const lists = templatesOf({ metadata: {}, tokenizerConfig: { chat_template: named } });
+  const keys = named.map(({ name, template }) => [
+    `tokenizer.chat_template${name === "default" ? "" : `.${name}`}`,
+    template,
+  ]);
+  const gguf = templatesOf({ metadata: Object.fromEntries(keys) });
+  for (const templates of [lists, gguf]) {
+    assert.deepEqual(Object.keys(templates).sort(), ["default", "rag", "tool_use"]);
+    const tools = [{ name: "tie" }];
+    assert.equal((await render(templates, [user("a")]))[0], "Da");
+    assert.equal((await render(templates, [user("a")], { tools: [] }))[0], "Da");
+    assert.equal((await render(templates, [user("a")], { tools }))[0], 'T[{"name": "tie"}]a');
+    assert.equal((await render(templates, [user("a")], { templateName: "rag" }))[0], "Ra");
+    const unknown = render(templates, [user("a")], { templateName: "toString" });
+    await assert.rejects(unknown, { code: "INVALID_ARGUMENT", field: "templateName" });
+  }
+  const files = { default: "F{{ messages[0].content }}" };
+  assert.deepEqual(
+    templatesOf({ chatTemplates: files, metadata: {}, tokenizerConfig: { chat_template: named } }),
+    files,
+  );
+  await assert.rejects(render({ rag: "R" }, [user("a")]), { code: "UNSUPPORTED_MODEL", field: "chat_template" });
+});

@@ -1,0 +1,60 @@
+// From prompts to token ids: text, ids, and chats in a model's template.
+import { fail } from "../../base/errors.js";
+import { listOf, tokenIds } from "../../base/lists.js";
+import { isArray } from "../../base/typed_arrays.js";
+import type { Rules } from "../../text/chat/adapt.js";
+import {
+  type ChatMessage,
+  type ChatPrompt,
+  type ChatTemplates,
+  type PromptOptions,
+  renderPrompt,
+} from "../../text/chat_template.js";
+import type { ChatProblem } from "../../text/chat/problems.js";
+import { encodeChat, type Tokenizer } from "../../text/tokenizer.js";
+
+/** A prompt: text, token ids, or the messages of a chat. */
+export type Prompt = string | Iterable<number> | readonly ChatMessage[];
+
+/** What a model needs to read prompts. @internal */
+export interface ChatModel {
+  readonly info: { readonly name: string; readonly vocabularySize: number };
+  readonly tokenizer: Tokenizer;
+  readonly chatTemplates: ChatTemplates;
+}
+
+/** Renders a chat, and says what the prompt lacks. @throws UNSUPPORTED_MODEL, and as renderChat() @internal */
+export async function renderModelPrompt(
+  { info, tokenizer, chatTemplates }: ChatModel,
+  messages: readonly ChatMessage[],
+  options: PromptOptions,
+  rules?: Rules,
+): Promise<ChatPrompt> {
+  if (Object.keys(chatTemplates).length === 0)
+    fail(
+      "UNSUPPORTED_MODEL",
+      `${info.name}: chat_template`,
+      "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",
+    );
+  const { beginToken, endTokens } = tokenizer;
+  const textOf = (token: number | undefined): string => (token === undefined ? "" : tokenizer.token(token));
+  const tokens = { beginToken: textOf(beginToken), endToken: textOf(endTokens[0]) };
+  return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, rules);
+}
+
+/** A prompt's token ids, and what it lacks. @internal */
+export interface ReadPrompt {
+  readonly tokens: Int32Array;
+  readonly problems: readonly ChatProblem[];
+}
+
+/** The token ids of a prompt. @internal */
+export async function readModelPrompt(model: ChatModel, prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+  if (typeof prompt === "string") return { tokens: model.tokenizer.encode(prompt), problems: [] };
+  const items = listOf(prompt, "prompt", "text, token ids or messages");
+  const [first] = items;
+  const areMessages = typeof first === "object" && first !== null && !isArray(first);
+  if (!areMessages) return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
+  const { text, problems } = await renderModelPrompt(model, items as ChatMessage[], options);
+  return { tokens: encodeChat(model.tokenizer, text), problems };
+}

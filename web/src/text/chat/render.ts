@@ -1,0 +1,99 @@
+// From messages to a prompt: in the form that the template reads, with what it leaves out.
+import { isDict } from "../../base/dict.js";
+import { adapted, adaptedTools, areTexts, prepared, type Rules } from "./adapt.js";
+import { type ChatTemplate, failRun, type Inputs } from "./compiled.js";
+import { type LostText, lostTexts } from "./lost_text.js";
+import type { ChatMessage } from "./messages.js";
+
+export { chatTemplateOf } from "./compiled.js";
+export { strftime } from "../template/strftime.js";
+
+/** What to render. */
+export interface Chat {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly unknown[] | undefined;
+  /** Other variables of the template. */
+  readonly variables: Inputs;
+  readonly now: Date;
+  readonly rules: Rules;
+}
+
+/** A prompt. */
+export interface Rendered {
+  readonly text: string;
+  /** The messages as the template got them. */
+  readonly messages: readonly ChatMessage[];
+  /** Renders other messages and texts with the same variables; undefined if the template fails. */
+  readonly again: (messages: readonly ChatMessage[], variables?: Inputs) => string | undefined;
+  readonly lost: readonly LostText[];
+  /** Whether the template writes no tools, although some are given. */
+  readonly losesTools: boolean;
+}
+
+/** @throws INVALID_ARGUMENT (messages), INVALID_FILE (chat_template) */
+export function renderMessages(template: ChatTemplate, chat: Chat): Rendered {
+  const { now, rules } = chat;
+  const given = prepared(chat.messages, template.source, rules);
+  const tools = chat.tools === undefined ? undefined : adaptedTools(template, chat.tools, rules);
+  const inputs = (messages: readonly ChatMessage[]): Inputs => ({
+    messages,
+    tools: tools ?? null,
+    documents: null,
+    ...chat.variables,
+  });
+  const budgeted = [inputs(given), chat.messages];
+  const again: Rendered["again"] = (messages, variables = {}) => {
+    try {
+      return template.run({ ...inputs(messages), ...variables }, now, budgeted);
+    } catch {
+      return undefined;
+    }
+  };
+  const rendered = (messages: readonly ChatMessage[]): Pick<Rendered, "text" | "messages" | "lost"> => {
+    const text = template.run(inputs(messages), now, budgeted);
+    return { text, messages, lost: lostTexts(messages, text, template.source, again) };
+  };
+  const result = inForm(template, given, chat, rendered);
+  return { ...result, again, losesTools: losesTools(result, tools, again) };
+}
+
+/** Texts are tried as they are first: nearly all templates read them, and need no trials. */
+function inForm<Result extends Pick<Rendered, "lost">>(
+  template: ChatTemplate,
+  given: readonly ChatMessage[],
+  { messages, rules }: Chat,
+  rendered: (messages: readonly ChatMessage[]) => Result,
+): Result {
+  let failure: unknown;
+  let plain: Result | undefined;
+  if (areTexts(given)) {
+    try {
+      plain = rendered(given);
+      if (plain.lost.length === 0) return plain;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  const changed = adapted(template, given, messages, rules);
+  const isSame = changed.length === given.length && changed.every(({ content }, i) => content === given[i]!.content);
+  if (areTexts(given) && isSame) return plain ?? failRun(failure);
+  try {
+    return rendered(changed);
+  } catch (error) {
+    return failRun(error);
+  }
+}
+
+function losesTools(
+  { text, messages }: Pick<Rendered, "text" | "messages">,
+  tools: readonly unknown[] | undefined,
+  again: Rendered["again"],
+): boolean {
+  if (tools === undefined || tools.length === 0) return false;
+  const names = tools.map((tool) => {
+    const called = isDict(tool) && isDict(tool["function"]) ? tool["function"] : tool;
+    return isDict(called) ? called["name"] : undefined;
+  });
+  if (names.every((name) => typeof name === "string" && text.includes(name))) return false;
+  return again(messages, { tools: null }) === text;
+}

@@ -1,0 +1,37 @@
+// The options of rendering a chat: their types, and their names, which the Worker's client checks before it sends a call.
+import { type OptionNames, optionNames } from "../base/options.js";
+
+/** Options for rendering a chat template. */
+export interface ChatOptions {
+  /** Append the start of the assistant's answer (transformers' `add_generation_prompt`). Default true. */
+  addGenerationPrompt?: boolean;
+  /** Tools as JSON schemas: `{ type: "function", function: { name, description, parameters } }`, or the functions themselves. */
+  tools?: readonly unknown[];
+  /**
+   * Which of the model's chat templates to use: a name of `model.chatTemplates`. Default: `tool_use` if there are tools and the model has it,
+   * else `default`.
+   */
+  templateName?: string;
+  /** Text of the beginning-of-sequence token, the template's `bos_token`. */
+  beginToken?: string;
+  /** Text of the end-of-sequence token, the template's `eos_token`. */
+  endToken?: string;
+  /** The time for `strftime_now`, written in the local time zone. Default: now. */
+  now?: Date;
+  /** Other variables that the template reads, such as `enable_thinking`. */
+  variables?: Readonly<Record<string, unknown>>;
+  /** Called with each text and call that isn't in the prompt, because the template leaves it out. Default: `console.warn`. */
+  onWarning?: (message: string) => void;
+}
+
+/** @internal */
+export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", {
+  addGenerationPrompt: true,
+  tools: true,
+  templateName: true,
+  beginToken: true,
+  endToken: true,
+  now: true,
+  variables: true,
+  onWarning: true,
+});
