@@ -8,9 +8,10 @@
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
 //   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
 //   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
+//   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
-//   npm run bench -- --write        writes the table of models to docs/whole_models.md too
+//   npm run bench -- --write        writes the tables of models, or of released, to docs/whole_models.md too
 //
 // On request only:
 //
@@ -135,13 +136,25 @@ async function runProfile(part, args) {
   await run(process.execPath, [...(await flagsOf("relaxed")), program, ...args]);
 }
 
+/** Measures released models in a Node of its own. */
+async function benchReleased(args) {
+  const { writeBetween } = await import("../tests/bench/models/report.mjs");
+  const script = join("tests", "bench", "released", "released.mjs");
+  const printed = await capture(process.execPath, [...(await flagsOf("relaxed")), script], { cwd: root });
+  const { lines, table } = JSON.parse(printed.split("\n").at(-1));
+  const date = new Date().toLocaleDateString("en", { year: "numeric", month: "long", day: "numeric" });
+  const text = `On ${cpus()[0]?.model.trim() ?? "an unknown processor"}, Node ${process.version}, ${date}:\n\n${table}`;
+  console.log(`\n${text}`);
+  if (args.includes("--write")) await writeBetween(join(root, "docs", "whole_models.md"), "released", text);
+  return lines;
+}
+
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const parts = ["rope", "models", "embed", "lookup", "format", "batches", "kept", "scales", "variants"].filter(
-    (part) => args.includes(part),
-  );
+  const names = ["rope", "models", "released", "embed", "lookup", "format", "batches", "kept", "scales", "variants"];
+  const parts = names.filter((part) => args.includes(part));
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
-  await setUp(["build", "browsers"]);
+  await setUp(["build", "browsers", ...(wants("released") ? ["python"] : [])]);
   await build();
   if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
   if (["rope", "models", "variants"].some(wants)) for (const link of Object.values(links)) await linkBenchmark(link);
@@ -164,6 +177,7 @@ async function bench(args) {
     await measure("models in Chromium", lines);
     results.models = files;
   }
+  if (wants("released")) await measure("released models in Node", benchReleased(args));
   if (wants("embed")) {
     const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
     await measure("embeddings in Chromium", benchEmbed(inPage, args));
