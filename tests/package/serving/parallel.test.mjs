@@ -103,7 +103,7 @@ for (const [place, runtime] of [
     const adapter = await model.loadAdapter(tinyModel("../adapters/llama_all"));
     const adapters = [{ adapter, scale: -2 }];
     const wanted = { text: "", texts: await model.embed(["the cat"], { adapters }) };
-    const options = { temperature: 0, maxTokens: 12, skipSpecial: false, adapters };
+    const options = { temperature: 0, maxTokens: 12, adapters };
     for await (const piece of model.generate("the cat", options)) wanted.text += piece.text;
     const client = openai(model, { adapters, parallel: 2 });
     const answers = await Promise.all([1, 2].map(() => ask(client, "the cat", { temperature: 0 })));

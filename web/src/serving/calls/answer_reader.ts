@@ -188,7 +188,5 @@ function beginnings(format: CallFormat, hasReasoning: boolean): string[] {
 
 /** Length of the space that ends here. */
 function spaceBefore(text: string, end: number): number {
-  let at = end;
-  while (at > 0 && /\s/.test(text[at - 1]!)) at -= 1;
-  return end - at;
+  return end - text.slice(0, end).trimEnd().length;
 }

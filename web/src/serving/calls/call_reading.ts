@@ -61,13 +61,19 @@ export class Closers {
   }
 }
 
-/** Up to this length, text is read again with each piece. Then only when a marker may have ended the call, so that the time is linear. */
+/** Up to this length, text is read again with each piece, and then only when a marker may have ended the call. */
 const LEAST_WAITING = 256;
+/** A longer text must have grown by this share too, so that the time is linear in the length. */
+const [LONG, SHARE] = [4096, 1 / 32];
 
 /** Says when a call that is read as a whole is worth reading again. */
 export class Attempts {
   readonly #ends: readonly string[];
   #length = 0;
+  /** Whether an end came that hasn't been read. */
+  #hasEnd = false;
+  /** Length of the text that was read last. */
+  #read = 0;
 
   /** @param ends - texts of which one is at the end of a call */
   constructor(...ends: string[]) {
@@ -75,9 +81,13 @@ export class Attempts {
   }
 
   isDue(text: string, rest: Rest): boolean {
+    if (text.length < this.#length) [this.#length, this.#read] = [0, 0]; // a call before was read
     const from = this.#length;
     this.#length = text.length;
     if (rest !== "more" || text.length <= LEAST_WAITING) return true;
-    return this.#ends.some((end) => text.includes(end, Math.max(0, from - end.length + 1)));
+    this.#hasEnd ||= this.#ends.some((end) => text.includes(end, Math.max(0, from - end.length + 1)));
+    if (!this.#hasEnd || (text.length > LONG && text.length < this.#read * (1 + SHARE))) return false;
+    [this.#hasEnd, this.#read] = [false, text.length];
+    return true;
   }
 }

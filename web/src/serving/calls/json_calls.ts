@@ -1,7 +1,7 @@
 // Reads calls that are JSON: an object with name and arguments, or a list of them.
 import type { AnswerPart } from "./answer_part.js";
 import type { JsonFormat } from "./call_format.js";
-import { type CallReader, MORE_NEEDED, NO_CALL, type Reading, type Rest, wholeCall } from "./call_reading.js";
+import { Attempts, type CallReader, MORE_NEEDED, NO_CALL, type Reading, type Rest, wholeCall } from "./call_reading.js";
 import type { CalledTools } from "./called_tools.js";
 import { endOfString, endOfValue, JsonStream, stringOf } from "./json_stream.js";
 import { afterSpace, literal, WAIT } from "./matcher.js";
@@ -25,6 +25,7 @@ export class JsonCallReader implements CallReader {
   #arguments = new JsonStream();
   /** Brackets that end the call. */
   #depth = 0;
+  readonly #attempts = new Attempts("}", '"name"');
 
   constructor(format: JsonFormat, tools: CalledTools) {
     this.#format = format;
@@ -36,6 +37,7 @@ export class JsonCallReader implements CallReader {
     let at = 0;
     for (;;) {
       if (this.#state === "open") {
+        if (!this.#attempts.isDue(text, rest)) return MORE_NEEDED;
         const opened = this.#opened(text);
         if (opened < 0) return opened === WAIT ? this.#unfinished({ state: "wait" }, text, rest, parts, 0) : NO_CALL;
         const head = this.#head(text, opened);
