@@ -212,7 +212,8 @@ function bound(value: Value, length: number): number {
 export function sliceOf(value: Value, bounds: readonly (Value | undefined)[], budget: Budget): Value {
   const text = stringOf(value);
   if (value instanceof Undefined) throw undefinedError(value);
-  if (text === undefined && !Array.isArray(value)) throw new TypeError(`'${typeName(value)}' object can't be cut`);
+  if (text === undefined && !Array.isArray(value))
+    throw new TypeError(`a slice of a ${typeName(value)} is not supported`);
   budget.read(value);
   if (text !== undefined) budget.spend(text.length / 32);
   const items = itemsOf(value);

@@ -7,8 +7,8 @@ import { macroOf } from "./macro.js";
 import { concatenate } from "./values/python_text.js";
 import { type Ending, type Frame, Scope } from "./scope.js";
 import type { Block, Program, Statement, Target } from "./parse/syntax.js";
-import { isTrue, itemsOf, iterate } from "./values/types.js";
-import { callable, Instance, Namespace, Undefined, type Value } from "./values/values.js";
+import { isTrue, itemsOf, iterate, typeName } from "./values/types.js";
+import { callable, Instance, Namespace, stringOf, Undefined, type Value } from "./values/values.js";
 
 /** Runs a template. Throws what its functions throw, TypeError and similar errors for wrong values, and OverBudget. */
 export function runTemplate(program: Program, variables: Iterable<[string, Value]>, budget: Budget): string {
@@ -18,6 +18,8 @@ export function runTemplate(program: Program, variables: Iterable<[string, Value
 class Interpreter extends ExpressionRunner implements Frame {
   #text = "";
   readonly #top = new Scope();
+  /** Inputs that are hidden until the template sets their names. Blocks see them. */
+  readonly #hidden = new Map<string, { input: Value; marker: Undefined }>();
 
   constructor(
     private readonly program: Program,
@@ -27,6 +29,13 @@ class Interpreter extends ExpressionRunner implements Frame {
     super(budget);
     if (program.blocks.size > 0) this.#top.set("self", this.#blocksByName());
     for (const [name, value] of variables) this.#top.set(name, value);
+    for (const name of program.setLater) {
+      const input = this.#top.get(name);
+      if (input === undefined) continue;
+      const marker = new Undefined(`'${name}' is undefined`);
+      this.#hidden.set(name, { input, marker });
+      this.#top.set(name, marker);
+    }
   }
 
   text(): string {
@@ -91,7 +100,9 @@ class Interpreter extends ExpressionRunner implements Frame {
         });
       case "filterBlock": {
         const inside = new Scope(scope);
-        return this.#captured(node.body, inside, (text) => this.#write(this.filtered(node.filter, inside, text)));
+        return this.#captured(node.body, inside, (text) => {
+          this.#write(writable(this.filtered(node.filter, inside, text)));
+        });
       }
       case "with": {
         const inside = new Scope(scope);
@@ -103,7 +114,7 @@ class Interpreter extends ExpressionRunner implements Frame {
         return undefined;
       case "callBlock": {
         const caller = macroOf(node.caller, scope, this);
-        this.#write(this.called(node.call, scope, caller));
+        this.#write(writable(this.called(node.call, scope, caller)));
         return undefined;
       }
       case "block":
@@ -140,7 +151,9 @@ class Interpreter extends ExpressionRunner implements Frame {
   /** A block sees the template's variables, but not those of a loop around it unless it is scoped. */
   #block(block: Block, scope: Scope): void {
     if (block.isRequired) throw new TypeError(`Required block '${block.name}' not found`);
-    this.run(block.body, new Scope(block.isScoped ? scope : this.#top));
+    const inside = new Scope(block.isScoped ? scope : this.#top);
+    for (const [name, { input, marker }] of this.#hidden) if (inside.get(name) === marker) inside.set(name, input);
+    this.run(block.body, inside);
   }
 
   #blocksByName(): Instance {
@@ -172,4 +185,10 @@ class Interpreter extends ExpressionRunner implements Frame {
       target.items.forEach((part, i) => this.assign(part, items[i]!, scope));
     }
   }
+}
+
+/** The result of a filter or call around a block, which Jinja joins as it is. */
+function writable(value: Value): Value {
+  if (stringOf(value) === undefined) throw new TypeError(`a block must make a text (got ${typeName(value)})`);
+  return value;
 }

@@ -4,17 +4,8 @@ import { escapeText } from "./escape.js";
 import { bind, signature, type Signature } from "./signature.js";
 import { count, find, linesOf, partition, replaceText, split, within } from "./string_search.js";
 import { capitalize, caseFolded, isLower, isTitle, isUpper, titled, withCasesSwapped } from "./values/text_case.js";
-import { integerOf, isTrue, iterate, lengthOf, typeName } from "./values/types.js";
-import {
-  callable,
-  Generator,
-  type Instance,
-  Markup,
-  stringOf,
-  tuple,
-  Tuple,
-  type Value,
-} from "./values/values.js";
+import { integerOf, iterate, lengthOf, typeName } from "./values/types.js";
+import { callable, Generator, type Instance, Markup, stringOf, tuple, Tuple, type Value } from "./values/values.js";
 import { SPACE, strip } from "./values/whitespace.js";
 
 /** What a method gets besides the text and its arguments. */
@@ -113,7 +104,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   endswith: beginsOrEnds("endsWith"),
   split: splitter(false),
   rsplit: splitter(true),
-  splitlines: method("keepends=False", (text, [keep]) => linesOf(text, isTrue(keep!))),
+  splitlines: method("keepends=False", (text, [keep]) => linesOf(text, integerOf(keep!, "keepends") !== 0)),
   replace: method("old, new, count=-1, /", (text, [from, to, most], context) => {
     const [old, given] = [textArgument(from, context), context.safe(textOrSafe(to!, context))];
     return replaceText(text, old, given, integerOf(most!, "count"), context.budget);

@@ -67,7 +67,12 @@ const sort = filter(
     const text = stringOf(attribute);
     const attributes: Value[] = text === undefined ? [attribute!] : text.split(",");
     const keys = attributes.map((part) => folded(isCaseSensitive!, getter(part, budget)));
-    return sorted(listed(operand, budget), (item) => keys.map((key) => key(item)), isTrue(reverse!), budget);
+    return sorted(
+      listed(operand, budget),
+      (item) => keys.map((key) => key(item)),
+      integerOf(reverse!, "reverse") !== 0,
+      budget,
+    );
   },
 );
 
@@ -79,7 +84,9 @@ const dictsort = filter(
     if (operand instanceof Undefined) throw undefinedError(operand);
     if (!(operand instanceof Dict)) throw new TypeError(`dictsort needs a dictionary (got ${typeName(operand)})`);
     const fold = folded(isCaseSensitive!);
-    return sorted(operand.entries(), (entry) => fold(entry[part]), isTrue(reverse!), budget).map(tuple);
+    return sorted(operand.entries(), (entry) => fold(entry[part]), integerOf(reverse!, "reverse") !== 0, budget).map(
+      tuple,
+    );
   },
 );
 

@@ -223,7 +223,9 @@ class Lexer {
   #number(at: number): number {
     const [text, fraction, exponent] = this.#matches(NUMBER, at)!;
     if ((fraction !== undefined || exponent !== undefined) && this.source[at - 1] !== ".") {
-      this.#push("float", text, at, new Float(Number(text.replaceAll("_", ""))));
+      const number = Number(text.replaceAll("_", ""));
+      if (!Number.isFinite(number)) this.#fail("a number that is too large for a float is not supported", at);
+      this.#push("float", text, at, new Float(number));
       return text.length;
     }
     const digits = this.#matches(INTEGER, at)![0];

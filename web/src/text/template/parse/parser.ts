@@ -16,6 +16,9 @@ class Parser extends ExpressionParser {
   readonly #blocks = new Map<string, Block>();
   /** For each open macro, which special names it reads before it sets them. */
   readonly #macros: Map<string, "read" | "set">[] = [];
+  /** Names of the template's own scope, and whether the first thing that it does with one is to set it in any case. */
+  readonly #top = new Map<string, boolean>();
+  #scopes = 0;
   #isInLoop = false;
   #isTarget = false;
 
@@ -23,12 +26,25 @@ class Parser extends ExpressionParser {
     const body = this.#statements();
     const [unknown] = this.unknown;
     if (unknown !== undefined) this.fail(unknown.message, unknown.token);
-    return { body, blocks: this.#blocks };
+    const setLater = [...this.#top].filter(([, isSetFirst]) => isSetFirst).map(([name]) => name);
+    return { body, blocks: this.#blocks, setLater };
   }
 
   protected override noteName(name: string, isSet: boolean): void {
+    if (!isSet && !this.#isTarget) this.#noteTop(name, false);
     if (!SPECIAL_NAMES.includes(name) || (this.#isTarget && !isSet)) return;
     for (const macro of this.#macros) if (!macro.has(name)) macro.set(name, isSet ? "set" : "read");
+  }
+
+  #noteTop(name: string, isSetFirst: boolean): void {
+    if (this.#scopes === 0 && !this.#top.has(name)) this.#top.set(name, isSetFirst);
+  }
+
+  /** Notes what a tag sets, after the value that it reads. */
+  #noteSet(target: Target): void {
+    if (target.type === "tuple") for (const item of target.items) this.#noteSet(item);
+    else if (target.type === "namespaceAttribute") this.#noteTop(target.namespace, false);
+    else this.#noteTop(target.name, !this.maySkip);
   }
 
   /** Statements up to one of the end tags, whose name is returned. */
@@ -49,9 +65,11 @@ class Parser extends ExpressionParser {
     const [wasInLoop, maySkip] = [this.#isInLoop, this.maySkip];
     this.#isInLoop = isInLoop;
     this.maySkip = false;
+    this.#scopes += 1;
     try {
       return read();
     } finally {
+      this.#scopes -= 1;
       this.#isInLoop = wasInLoop;
       this.maySkip = maySkip;
     }
@@ -148,7 +166,12 @@ class Parser extends ExpressionParser {
 
   #set(): Statement {
     const target = this.#target(undefined, true);
-    if (this.skip("=")) return { type: "set", target, value: this.tuple() };
+    if (this.skip("=")) {
+      const value = this.tuple();
+      this.#noteSet(target);
+      return { type: "set", target, value };
+    }
+    this.#noteSet(target);
     const filter = this.filters(undefined) as Filter | undefined;
     const body = this.#inside(this.#isInLoop, () => this.#body("endset"));
     return { type: "setBlock", target, filter, body };
@@ -177,6 +200,7 @@ class Parser extends ExpressionParser {
   #macro(): Macro {
     const name = this.#name();
     this.noteName(name, true);
+    this.#noteTop(name, !this.maySkip);
     const parameters = this.#inside(false, () => this.#parameters());
     return this.#function(name, parameters, "endmacro");
   }

@@ -125,4 +125,6 @@ export type Statement =
 export interface Program {
   readonly body: readonly Statement[];
   readonly blocks: ReadonlyMap<string, Block>;
+  /** Variables that the template sets before it reads them. Until then they are undefined in its loops and macros, whatever its inputs are. */
+  readonly setLater: readonly string[];
 }

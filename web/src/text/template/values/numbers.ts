@@ -1,5 +1,7 @@
 // Python's integers of any size and floats: exact arithmetic, rounding to even, and the powers and quotients of both.
 
+import { powerOf } from "./power.js";
+
 /** Python's int: a number if it is safe, or else a bigint. */
 export type Integer = number | bigint;
 
@@ -133,8 +135,10 @@ export const power: Arithmetic = (a, b) => {
   const [base, exponent] = [toFloat(a), toFloat(b)];
   if (base === 0 && exponent < 0) throw new RangeError("0.0 cannot be raised to a negative power");
   if (base < 0 && Number.isFinite(base) && Number.isFinite(exponent) && !Number.isInteger(exponent))
-    throw new TypeError("a power is a complex number, which isn't supported");
-  const result = base === 1 || exponent === 0 ? 1 : base === -1 && !Number.isFinite(exponent) ? 1 : base ** exponent;
+    throw new TypeError("a power that is a complex number is not supported");
+  const isOne = base === 1 || exponent === 0 || (base === -1 && !Number.isFinite(exponent));
+  const size = isOne ? 1 : base === 0 ? base ** exponent : powerOf(Math.abs(base), exponent);
+  const result = base < 0 && exponent % 2 !== 0 && !isOne ? -size : size;
   if (!Number.isFinite(result) && Number.isFinite(base) && Number.isFinite(exponent))
     throw new RangeError("a power is too large for a float");
   return new Float(result);

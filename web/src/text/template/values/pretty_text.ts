@@ -18,10 +18,18 @@ export function prettyText(value: Value): string {
 /** The value's repr(), with the keys of dictionaries in order. */
 function sorted(value: Value): string {
   if (value instanceof Dict) {
-    const entries = value.entries().sort(([a], [b]) => compare(a, b));
+    const entries = value.entries().sort(([a], [b]) => order(a, b));
     return `{${entries.map(([key, item]) => `${sorted(key)}: ${sorted(item)}`).join(", ")}}`;
   }
   if (value instanceof Tuple)
     return value.length === 1 ? `(${sorted(value[0]!)},)` : `(${Array.from(value, sorted).join(", ")})`;
   return Array.isArray(value) && typeName(value) === "list" ? `[${value.map(sorted).join(", ")}]` : repr(value);
+}
+
+function order(a: Value, b: Value): number {
+  try {
+    return compare(a, b);
+  } catch (cause) {
+    throw new TypeError("pprint of a dictionary whose keys have no order is not supported", { cause });
+  }
 }

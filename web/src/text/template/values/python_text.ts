@@ -46,8 +46,8 @@ export function repr(value: Value): string {
   if (value instanceof Undefined) return "Undefined";
   const text = value instanceof Instance ? value.parts.text : undefined;
   if (text !== undefined) return text();
-  const hint = value instanceof Generator ? ": add a filter such as list or join" : "";
-  throw new TypeError(`a ${typeName(value)} can't be written as text${hint}`);
+  const hint = value instanceof Generator ? ". Add a filter such as list or join" : "";
+  throw new TypeError(`the text of a ${typeName(value)}, an address in memory, is not supported${hint}`);
 }
 
 const listText = (items: readonly Value[]): string => Array.from(items, repr).join(", ");

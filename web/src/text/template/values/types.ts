@@ -47,8 +47,8 @@ export function numberOf(value: Value | undefined): Integer | Float | undefined 
 export function integerOf(value: Value, what: string): number {
   const number = wholeOf(value);
   if (value instanceof Undefined) throw undefinedError(value);
-  if (number === undefined) throw new TypeError(`${what} must be an integer (got ${typeName(value)})`);
-  if (typeof number === "bigint") throw new RangeError(`${what} is too large: ${number}`);
+  if (number === undefined) throw new TypeError(`${what} must be an integer: a ${typeName(value)} is not supported`);
+  if (typeof number === "bigint") throw new RangeError(`${what} is too large: ${number} is not supported`);
   return number;
 }
 

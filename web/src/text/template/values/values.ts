@@ -12,12 +12,21 @@ export class Markup {
 }
 
 export class Tuple extends Array<Value> {
+  /** What its methods make are lists. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
   /** Names of the items, if they have names. */
   names?: readonly string[];
 }
 
 /** What `range()` returns. */
 export class Range extends Array<Value> {
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
   start = 0;
   stop = 0;
   step = 1;
