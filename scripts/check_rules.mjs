@@ -70,7 +70,7 @@ const packageEntries =
   /^(api|index|inline|inline_helper|inline_platform|inline_wasm|own_helper|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
-const bundledLibraries = ["leven", "@huggingface/tokenizers", "comlink", "comlink/dist/esm/node-adapter.mjs"];
+const bundledLibraries = ["leven", "comlink", "comlink/dist/esm/node-adapter.mjs"];
 
 /** And those of the command line. */
 const commandLineLibraries = [

@@ -1,5 +1,6 @@
 """Writes web/src/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers. And
-bert_runs.ts there: the classes of its normalizers and of BERT's words, which have older versions of Unicode.
+bert_runs.ts there: the classes of its normalizers and of BERT's words, which have older versions of Unicode, and script_runs.ts: the
+scripts of its pre-tokenizer UnicodeScripts.
 
 Asks the library about each character, so that the classes have its version of Unicode (16.0). Run it in a separate environment:
 
@@ -7,6 +8,7 @@ Asks the library about each character, so that the classes have its version of U
     python tests/text/make_unicode_classes.py
 """
 
+from collections import Counter
 from pathlib import Path
 
 from tokenizers import Regex, normalizers, pre_tokenizers
@@ -32,6 +34,7 @@ def main():
         encoding="utf-8",
     )
     bert_runs(out.with_name("bert_runs.ts"))
+    script_runs(out.with_name("script_runs.ts"))
 
 
 def bert_runs(out):
@@ -51,6 +54,37 @@ def bert_runs(out):
         + constant("DECOMPOSED_RUNS", runs(decomposed)),
         encoding="utf-8",
     )
+
+
+def script_runs(out):
+    """Asks UnicodeScripts about each character: whether it is a word with one of each script."""
+    words = pre_tokenizers.UnicodeScripts()
+    members, class_of = [], {}
+    previous = None
+    for code in CHARACTERS:
+        character = chr(code)
+        if not words.pre_tokenize_str(character):
+            continue  # of no script
+        if previous is not None and len(words.pre_tokenize_str(previous + character)) == 1:
+            class_of[code] = class_of[ord(previous)]
+        else:
+            found = (i for i, member in enumerate(members) if len(words.pre_tokenize_str(member + character)) == 1)
+            class_of[code] = next(found, len(members))
+            if class_of[code] == len(members):
+                members.append(character)
+        previous = character
+    counts = Counter(class_of[code] for code in class_of if class_of.get(code - 1) != class_of[code])
+    by_count = {script: i for i, (script, _) in enumerate(counts.most_common())}
+    letters = {code: script_letters(by_count[script]) for code, script in class_of.items()}
+    out.write_text(
+        "// Scripts, as tests/text/make_unicode_classes.py writes them. Written as in runs.ts, but with two letters for most scripts, U to Y and another.\n\n"
+        + constant("SCRIPT_RUNS", runs(letters)),
+        encoding="utf-8",
+    )
+
+
+def script_letters(index):
+    return chr(65 + index) if index < 20 else chr(85 + (index - 20) // 26) + chr(65 + (index - 20) % 26)
 
 
 def changed(normalizer, into=None):

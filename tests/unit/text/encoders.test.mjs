@@ -142,7 +142,7 @@ test("time grows with the length of a text and of a word", async () => {
 
 const change = (name, changes) => ({ ...golden.tokenizers[name].json, ...changes });
 const model = (name, changes) => change(name, { model: { ...golden.tokenizers[name].json.model, ...changes } });
-const bert = { type: "BertNormalizer" };
+const bert = { ...golden.tokenizers.bert.json.normalizer };
 const special = { SpecialToken: { id: "[CLS]", type_id: 0 } };
 const [A, B] = ["A", "B"].map((id) => ({ Sequence: { id, type_id: 0 } }));
 const template = (more) => ({
@@ -150,8 +150,8 @@ const template = (more) => ({
 });
 
 const refused = [
-  [model("bert", { unk_token: "none" }), "INVALID_FILE", "model.unk_token"],
-  [model("bert", { max_input_chars_per_word: 1e6 }), "INVALID_FILE", "model.max_input_chars_per_word"],
+  [model("bert", { unk_token: 3 }), "INVALID_FILE", "model"],
+  [model("bert", { max_input_chars_per_word: 1e6 }), "INVALID_FILE", "model"],
   [model("bert", { dropout: 0.1 }), "UNSUPPORTED_MODEL", "model"],
   [model("t5", { alpha: 0.1 }), "UNSUPPORTED_MODEL", "model"],
   [model("t5", { unk_id: 1e6 }), "INVALID_FILE", "model"],
@@ -160,7 +160,7 @@ const refused = [
   [model("t5", { byte_fallback: "yes" }), "INVALID_FILE", "model"],
   [change("bert", { normalizer: { ...bert, form: "NFC" } }), "UNSUPPORTED_MODEL", "normalizer"],
   [change("bert", { normalizer: { ...bert, lowercase: 1 } }), "INVALID_FILE", "normalizer"],
-  [change("bert", { normalizer: { type: "ByteLevel" } }), "UNSUPPORTED_MODEL", "normalizer"],
+  [change("bert", { normalizer: { type: "ByteLevel", form: "NFC" } }), "UNSUPPORTED_MODEL", "normalizer"],
   [change("bert", { normalizer: [] }), "INVALID_FILE", "normalizer"],
   [change("bert", { normalizer: { type: "Precompiled", precompiled_charsmap: "" } }), "INVALID_FILE", "normalizer"],
   [
@@ -168,7 +168,7 @@ const refused = [
     "INVALID_FILE",
     "normalizer",
   ],
-  [change("bert", { pre_tokenizer: { type: "UnicodeScripts" } }), "UNSUPPORTED_MODEL", "pre_tokenizer"],
+  [change("bert", { pre_tokenizer: { type: "UnicodeBlocks" } }), "UNSUPPORTED_MODEL", "pre_tokenizer"],
   [change("bert", { pre_tokenizer: { type: "Punctuation", behavior: "removed" } }), "INVALID_FILE", "pre_tokenizer"],
   [change("t5", { pre_tokenizer: { type: "Metaspace", replacement: "ab" } }), "INVALID_FILE", "pre_tokenizer"],
   [change("bert", { decoder: { type: "WordPiece", prefix: 1 } }), "INVALID_FILE", "decoder"],

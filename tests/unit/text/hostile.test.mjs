@@ -133,10 +133,10 @@ const damagedJson = [
   [{ model: { ...model, vocab: {} }, added_tokens: [] }, "tokenizer.json model.vocab"],
   [{ model: { ...model, merges: ["nospace"] } }, "tokenizer.json model.merges"],
   [{ model: { ...model, merges: [["a", "no such"]] } }, "tokenizer.json model.merges"],
-  [{ model: { ...model, merges: 3 } }, "tokenizer.json model.merges"],
+  [{ model: { ...model, merges: 3 } }, "tokenizer.json model"],
   [{ added_tokens: [{ content: 1, id: 0 }] }, "tokenizer.json added_tokens"],
   [{ added_tokens: [null] }, "tokenizer.json added_tokens"],
-  [{ normalizer: { type: "Replace", pattern: { Regex: "(" }, content: "" } }, "tokenizer.json"],
+  [{ normalizer: { type: "Replace", pattern: { Regex: "(" }, content: "" } }, "tokenizer.json normalizer"],
 ];
 for (const [change, field] of damagedJson) {
   test(`tokenizer.json: ${JSON.stringify(change)?.slice(0, 40)} … is rejected (${field})`, async () => {
@@ -146,12 +146,19 @@ for (const [change, field] of damagedJson) {
 
 test("tokenizer.json: not an object, unsupported components, invalid ids", async () => {
   await assert.rejects(tokenizerFromJson([]), { code: "INVALID_FILE", field: "tokenizer.json" });
-  for (const decoder of [{ type: "BPEDecoder" }, { type: "Sequence", decoders: [{ type: "CTC" }] }, null]) {
+  for (const decoder of [
+    { type: "New" },
+    { type: "Sequence", decoders: [{ type: "Old" }] },
+    { type: "Fuse", more: 1 },
+  ]) {
     const unsupported = { code: "UNSUPPORTED_MODEL", field: "tokenizer.json decoder" };
     await assert.rejects(tokenizerFromJson({ ...tokenizer_json, decoder }), unsupported);
   }
   const unknown = { ...tokenizer_json, pre_tokenizer: { type: "New" } };
-  await assert.rejects(tokenizerFromJson(unknown), { code: "UNSUPPORTED_MODEL", field: "tokenizer.json" });
+  await assert.rejects(tokenizerFromJson(unknown), {
+    code: "UNSUPPORTED_MODEL",
+    field: "tokenizer.json pre_tokenizer",
+  });
   const field = "generation_config.json eos_token_id";
   for (const eos_token_id of ["1", [1, 2.5], [null]]) {
     await assert.rejects(tokenizerFromJson(tokenizer_json, {}, { eos_token_id }), { code: "INVALID_FILE", field });
@@ -183,10 +190,38 @@ test("a tokenizer.json under its name, as text or parsed", async () => {
     await assert.rejects(tokenizerFrom({ "tokenizer.json": file }), { code: "INVALID_FILE", field: "tokenizer.json" });
 });
 
-test("a component that byte-pair encoding doesn't have is named, and no library", async () => {
-  const nmt = tokenizerFromJson({ ...tokenizer_json, normalizer: { type: "Nmt" } });
-  await assert.rejects(nmt, {
-    code: "UNSUPPORTED_MODEL",
-    message: /^tokenizer\.json: has a component that is not supported with byte-pair encoding: Unknown .*Nmt/,
-  });
+test("what isn't implemented is refused by its name", async () => {
+  const part = (pattern) => ({ type: "Split", pattern, behavior: "Isolated", invert: false });
+  for (const [change, field, message] of [
+    [{ model: { ...model, dropout: 0.1 } }, "model", /dropout of BPE must be 0 or null/],
+    [{ model: { ...model, cache: 3 } }, "model", /BPE has the option "cache", which is unknown/],
+    [{ model: { ...model, type: "Lattice" } }, "model", /must be BPE, Unigram, WordPiece, WordLevel/],
+    [{ version: "2.0" }, "version", /"2.0"/],
+    [{ pre_tokenizer: part({ Regex: "\\X" }) }, "pre_tokenizer", /Split has the pattern .* it has \\X/],
+    [{ pre_tokenizer: part({ Regex: "(a)\\1" }) }, "pre_tokenizer", /it has \\1/],
+    [{ pre_tokenizer: part({ Regex: "\\p{Klingon}" }) }, "pre_tokenizer", /unknown class .*Klingon/],
+    [{ pre_tokenizer: part({ Glob: "*" }) }, "pre_tokenizer", /must be \{ Regex \} or \{ String \}/],
+    [{ pre_tokenizer: { type: "Digits" } }, "pre_tokenizer", /individual_digits of Digits/],
+    [{ added_tokens: [{ id: 0, content: "a", strip: true }] }, "added_tokens", /"a" has the unknown option "strip"/],
+    [{ added_tokens: [{ id: 0, content: "a", lstrip: 1 }] }, "added_tokens", /lstrip of "a" must be true or false/],
+  ]) {
+    await assert.rejects(tokenizerFromJson({ ...tokenizer_json, ...change }), (error) => {
+      assert.equal(error.field, `tokenizer.json ${field}`, error.stack);
+      assert.ok(["INVALID_FILE", "UNSUPPORTED_MODEL"].includes(error.code));
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});
+
+test("an added token gets the id of the reference, whatever the file says", async () => {
+  const warnings = [];
+  const added_tokens = [...tokenizer_json.added_tokens, { id: 9999, content: "<new>", special: true }];
+  const tokenizer = await tokenizerFromFiles({ ...tokenizer_json, added_tokens }, {}, {}, (text) =>
+    warnings.push(text),
+  );
+  assert.equal(tokenizer.idOf("<new>"), tokens.length);
+  assert.deepEqual(warnings, [
+    `tokenizer.json: "<new>" has the id ${tokens.length}, not 9999, as in Hugging Face's tokenizers`,
+  ]);
 });

@@ -4,11 +4,10 @@ import { normalizeForBert } from "./components/bert_normalizer.js";
 import { PrecompiledMap } from "./components/precompiled_map.js";
 import { readPreTokenizer } from "./components/pre_tokenizer.js";
 import { normalizeForSentencePiece } from "./components/sentence_piece_normalizer.js";
-import { unigramEncoder } from "./components/unigram.js";
+import { unigramEncoder, UNKNOWN_PENALTY } from "./components/unigram.js";
 import { wordPieceEncoder } from "./components/word_piece.js";
-import { UNKNOWN_PENALTY } from "./component_model.js";
 import { booleanOf, bytesOf, type GgufMetadata, invalid, numbersOf } from "./gguf_vocabulary.js";
-import { stepsFor } from "./pattern/limit_patterns.js";
+import { stepsFor } from "./pattern/steps.js";
 import { memoize, type PieceEncoder } from "./piece_encoder.js";
 import { TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
 
@@ -28,11 +27,10 @@ export function wordPieceTextEncoder(metadata: GgufMetadata, vocabulary: Vocabul
     if (piece === undefined || vocabulary.isSpecial(id)) return;
     ids.set(piece.startsWith("▁") ? piece.slice(1) : `##${piece}`, id);
   });
-  const pieces = { ids, continuing: "##", unknown, longestWord: LONGEST_WORD };
+  const pieces = { ids, continuing: "##", unknown: () => unknown, longestWord: LONGEST_WORD };
   const encodeWord = memoize(wordPieceEncoder(pieces));
-  const split = readPreTokenizer({ type: "BertPreTokenizer" }, stepsFor(0));
-  return (text) =>
-    split({ text: normalizeForBert(text, options), isFirst: true }).flatMap((word) => encodeWord(word.text));
+  const { split } = readPreTokenizer({ type: "BertPreTokenizer" }, stepsFor(0));
+  return (text) => split({ text: normalizeForBert(text, options), first: 0 }).flatMap(encodeWord);
 }
 
 /** Unigram, as SentencePiece and llama.cpp encode it. */

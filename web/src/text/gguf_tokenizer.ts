@@ -15,9 +15,10 @@ import {
 import { rankedEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
-import type { PieceFormat, Vocabulary } from "./vocabulary.js";
+import { type PieceFormat, PieceTexts } from "./piece_texts.js";
+import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
-import { readWorldMetadata, worldEncoder } from "./world_vocabulary.js";
+import { readWorldMetadata, WORLD_FORMAT, worldEncoder } from "./world_vocabulary.js";
 
 /** Values of `tokenizer.ggml.model` in files whose model reads no text. */
 export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
@@ -52,13 +53,13 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
 function rankedTokenizer(metadata: GgufMetadata, name: string): Tokenizer {
   const pre = preTokenizerOf(name);
   const format: PieceFormat = { encoding: pre.ofCharacters ? "metaspace" : "byte_level", spacePrefix: "never" };
-  const vocabulary = readVocabulary(metadata, format);
+  const vocabulary = readVocabulary(metadata);
   const encoder = rankedEncoder(vocabulary, readMerges(metadata, name), pre);
   // llama.cpp adds the begin token of Gemma 4 even if the file says otherwise
   const always = pre.ofCharacters && pre.addsBegin;
   return tokenizer(
     always ? { ...metadata, "tokenizer.ggml.add_bos_token": true } : metadata,
-    vocabulary,
+    new PieceTexts(vocabulary, format),
     encoder,
     pre.addsBegin,
   );
@@ -67,10 +68,10 @@ function rankedTokenizer(metadata: GgufMetadata, name: string): Tokenizer {
 function sentencePieceTokenizer(metadata: GgufMetadata): Tokenizer {
   const addsSpace = booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? true;
   const format: PieceFormat = { encoding: "metaspace", spacePrefix: addsSpace ? "after_special" : "never" };
-  const vocabulary = readVocabulary(metadata, format);
+  const vocabulary = readVocabulary(metadata);
   const key = "tokenizer.ggml.scores";
   const scores = numbersOf(metadata, key, vocabulary.size) ?? invalid(key, "is missing");
-  return tokenizer(metadata, vocabulary, sentencePieceEncoder(vocabulary, scores), true);
+  return tokenizer(metadata, new PieceTexts(vocabulary, format), sentencePieceEncoder(vocabulary, scores), true);
 }
 
 /**
@@ -85,18 +86,18 @@ function readMerges(metadata: GgufMetadata, pre: string): readonly string[] {
 /** Unigram. The default ids are those of T5. */
 function unigramTokenizer(metadata: GgufMetadata): Tokenizer {
   const addsSpace = booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? false;
-  const vocabulary = readVocabulary(metadata, { encoding: "metaspace", spacePrefix: addsSpace ? "first" : "never" });
+  const vocabulary = readVocabulary(metadata);
+  const format: PieceFormat = { encoding: "metaspace", spacePrefix: addsSpace ? "first" : "never" };
   const unknown = namedToken(metadata, "unknown", vocabulary) ?? requireId(2, "unknown", vocabulary);
   const end = namedToken(metadata, "eos", vocabulary) ?? requireId(1, "eos", vocabulary);
   const encoder = unigramTextEncoder(metadata, vocabulary, unknown);
   const defaults = { "tokenizer.ggml.eos_token_id": end, "tokenizer.ggml.add_eos_token": true };
-  return tokenizer({ ...defaults, ...metadata }, vocabulary, encoder, false, false);
+  return tokenizer({ ...defaults, ...metadata }, new PieceTexts(vocabulary, format), encoder, false, false);
 }
 
 /** WordPiece. The default ids are those of BERT. */
 function wordPieceTokenizer(metadata: GgufMetadata): Tokenizer {
-  const wordPiece = { continuing: undefined, cleans: true };
-  const vocabulary = readVocabulary(metadata, { encoding: "word_piece", spacePrefix: "never", wordPiece });
+  const vocabulary = readVocabulary(metadata);
   const id = (name: string, otherwise: number) =>
     namedToken(metadata, name, vocabulary) ?? requireId(otherwise, name, vocabulary);
   const begin = namedToken(metadata, "bos", vocabulary) ?? id("cls", 101);
@@ -109,7 +110,8 @@ function wordPieceTokenizer(metadata: GgufMetadata): Tokenizer {
   ];
   const single = around(0, [begin]);
   const encodeText = wordPieceTextEncoder(metadata, vocabulary, id("unknown", 100));
-  return tokenizerOf(metadata, vocabulary, encodeText, {
+  const texts = new PieceTexts(vocabulary, { encoding: "word_piece", spacePrefix: "never" });
+  return tokenizerOf(metadata, texts, encodeText, {
     begin,
     ends: end === undefined ? [] : [end],
     addsBegin: true,
@@ -121,7 +123,7 @@ function wordPieceTokenizer(metadata: GgufMetadata): Tokenizer {
 function worldTokenizer(metadata: GgufMetadata): Tokenizer {
   const vocabulary = readWorldMetadata(metadata);
   const encodeText = worldEncoder(vocabulary, (message) => invalid("tokenizer.ggml.tokens", message));
-  return tokenizer(metadata, vocabulary, encodeText, false);
+  return tokenizer(metadata, new PieceTexts(vocabulary, WORLD_FORMAT), encodeText, false);
 }
 
 function namedToken(metadata: GgufMetadata, name: string, { size }: Vocabulary): number | undefined {
@@ -134,11 +136,12 @@ function requireId(id: number, name: string, { size }: Vocabulary): number {
 
 function tokenizer(
   metadata: GgufMetadata,
-  vocabulary: Vocabulary,
+  texts: PieceTexts,
   encodeText: PieceEncoder,
   addsBeginByDefault: boolean,
-  hasDefaultIds = vocabulary.format.encoding === "metaspace",
+  hasDefaultIds = texts.format.encoding === "metaspace",
 ): Tokenizer {
+  const { vocabulary } = texts;
   const { size } = vocabulary;
   const tokenFor = (name: string) => namedToken(metadata, name, vocabulary);
   // SentencePiece's default ids, which early Llama files leave out
@@ -153,7 +156,7 @@ function tokenizer(
   const addsSeparator = booleanOf(metadata, "tokenizer.ggml.add_sep_token") ?? separator !== undefined;
   const ids = (id: number | undefined, isAdded: boolean) => ({ ids: isAdded && id !== undefined ? [id] : [], type: 0 });
   const single = [ids(begin, addsBegin), { text: 0, type: 0 } as const, ids(end, addsEnd)];
-  return tokenizerOf(metadata, vocabulary, encodeText, {
+  return tokenizerOf(metadata, texts, encodeText, {
     begin,
     ends: [end, tokenFor("eot"), tokenFor("eom")].filter((id) => id !== undefined),
     addsBegin,
@@ -173,13 +176,14 @@ interface SpecialTokens {
 
 function tokenizerOf(
   metadata: GgufMetadata,
-  vocabulary: Vocabulary,
+  texts: PieceTexts,
   encodeText: PieceEncoder,
   { begin, ends, addsBegin, templates }: SpecialTokens,
 ): Tokenizer {
+  const { vocabulary } = texts;
   const added = new AddedTokens(vocabulary, trimmingTokens(vocabulary, stringOf(metadata, "general.name") ?? ""));
-  const prefix = vocabulary.format.spacePrefix === "after_special" ? " " : "";
-  return new VocabularyTokenizer(vocabulary, {
+  const prefix = texts.format.spacePrefix === "after_special" ? " " : "";
+  return new VocabularyTokenizer(vocabulary, texts, {
     beginToken: begin,
     endTokens: endTokensOf(vocabulary, ends),
     addsBegin,

@@ -3,7 +3,7 @@ import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { isArray } from "../base/typed_arrays.js";
 import { isControlName } from "./special_tokens.js";
-import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
+import { byteOfPiece, TOKEN_KINDS, Vocabulary } from "./vocabulary.js";
 
 /** Metadata of a GGUF file, by key. Arrays may be typed arrays, and 64-bit integers bigints. */
 export type GgufMetadata = Readonly<Record<string, unknown>>;
@@ -80,7 +80,7 @@ export function bytesOf(metadata: GgufMetadata, key: string): Uint8Array | undef
  *
  * @throws INVALID_FILE (the invalid key)
  */
-export function readVocabulary(metadata: GgufMetadata, format: PieceFormat): Vocabulary {
+export function readVocabulary(metadata: GgufMetadata): Vocabulary {
   const key = "tokenizer.ggml.tokens";
   // llama.cpp's name for an empty token
   const pieces = stringsOf(metadata, key).map((piece, id) => (piece === "" ? `[EMPTY_${id}]` : piece));
@@ -91,7 +91,7 @@ export function readVocabulary(metadata: GgufMetadata, format: PieceFormat): Voc
     if (other !== undefined) invalid(key, `tokens must be unique (${show(piece)} has ids ${other} and ${id})`);
     ids.set(piece, id);
   });
-  return new Vocabulary(pieces, readKinds(metadata, pieces), ids, format);
+  return new Vocabulary(pieces, readKinds(metadata, pieces), ids);
 }
 
 function readKinds(metadata: GgufMetadata, pieces: readonly string[]): Uint8Array {

@@ -1,31 +1,14 @@
 // Finds the added tokens of a tokenizer.json in a text, as Hugging Face's Rust library does.
-import { type Dict, isDict } from "../base/dict.js";
+import { firstOf, type SourceText } from "./components/source_text.js";
+import type { AddedToken } from "./json_vocabulary.js";
 import { TokenTree } from "./token_tree.js";
 import { withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
 
-interface AddedToken {
-  readonly content: string;
-  readonly special: boolean;
-  /** Found only where no letter, number or similar is next to it. */
-  readonly singleWord: boolean;
-  /** Takes the whitespace before and after it. */
-  readonly stripsBefore: boolean;
-  readonly stripsAfter: boolean;
-}
+/** A part of a text: the id of an added token, or text between two. */
+export type Part = number | SourceText;
 
-/** A part of a text: an added token, or text between two. */
-export interface Part {
-  readonly text: string;
-  readonly isToken: boolean;
-  /** Whether the part starts where the text does. */
-  readonly isFirst: boolean;
-}
-
-const SPACES_AT_END = new RegExp(withFixedClasses("\\s+$"), "u");
-const SPACES_AT_START = new RegExp(withFixedClasses("^\\s+"), "u");
-const WORD = withFixedClasses(`[${WORD_CHARACTERS}]`);
-const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u");
-const STARTS_WITH_WORD = new RegExp(`^${WORD}`, "u");
+const SPACE = new RegExp(withFixedClasses("\\s"), "u");
+const WORD = new RegExp(withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
 
 /** Tokens that are looked for in the same text. */
 class TokenSet {
@@ -37,27 +20,31 @@ class TokenSet {
   }
 
   /** Splits a text at the leftmost tokens, and at the longest of several. */
-  split(text: string, parseSpecial: boolean, isFirst: boolean): Part[] {
+  split(source: SourceText, parseSpecial: boolean): Part[] {
+    const { text } = source;
+    if (this.#tokens.length === 0) return text === "" ? [] : [source];
     const parts: Part[] = [];
     let end = 0;
     const addText = (to: number): void => {
-      if (to > end) parts.push({ text: text.slice(end, to), isToken: false, isFirst: isFirst && end === 0 });
+      if (to > end) parts.push({ text: text.slice(end, to), first: firstOf(source.first, end, to) });
     };
     for (let at = 0; at < text.length;) {
       const found = this.#tree.longestAt(text, at);
-      const token = found === undefined ? undefined : this.#tokens[found.id]!;
-      if (found === undefined || token === undefined) {
+      if (found === undefined) {
         at += 1;
         continue;
       }
+      const token = this.#tokens[found.id]!;
       const start = at;
       at = found.end;
       const isHidden = token.special && !parseSpecial;
       if (isHidden || (token.singleWord && !standsAlone(text, start, found.end))) continue;
-      const first = token.stripsBefore ? start - spacesBefore(text.slice(end, Math.max(end, start))) : start;
-      addText(first);
-      parts.push({ text: token.content, isToken: true, isFirst: isFirst && first === 0 });
-      end = token.stripsAfter ? found.end + spacesAfter(text, found.end) : found.end;
+      // spaces that a token before it has taken are no part of this one, and what is left of it may be nothing
+      const from = token.stripsBefore ? Math.max(end, withoutSpaces(text, end, start)) : start;
+      const to = token.stripsAfter ? afterSpaces(text, found.end) : found.end;
+      addText(from);
+      if (to > from) parts.push(token.id);
+      end = to;
     }
     addText(text.length);
     return parts;
@@ -65,51 +52,52 @@ class TokenSet {
 }
 
 function standsAlone(text: string, start: number, end: number): boolean {
-  return (
-    !ENDS_WITH_WORD.test(text.slice(Math.max(0, start - 2), start)) && !STARTS_WITH_WORD.test(text.slice(end, end + 2))
-  );
+  const before = start > 1 && text.codePointAt(start - 2)! > 0xffff ? start - 2 : start - 1;
+  return !(start > 0 && WORD.test(text.slice(before, start))) && !WORD.test(text.slice(end, end + 2));
 }
 
-const spacesBefore = (text: string): number => SPACES_AT_END.exec(text)?.[0].length ?? 0;
-const spacesAfter = (text: string, from: number): number => SPACES_AT_START.exec(text.slice(from))?.[0].length ?? 0;
+/** The end of text[from, to) without the spaces before it. */
+function withoutSpaces(text: string, from: number, to: number): number {
+  let end = to;
+  while (end > from && SPACE.test(text.charAt(end - 1))) end -= 1;
+  return end;
+}
+
+function afterSpaces(text: string, from: number): number {
+  let start = from;
+  while (SPACE.test(text.charAt(start))) start += 1;
+  return start;
+}
 
 /** The added tokens of a file: those found in a text as it is, and those found after it is normalized. */
 export class JsonAddedTokens {
   readonly #asWritten = new TokenSet();
   readonly #normalized = new TokenSet();
-  readonly #normalize: (text: string) => string;
-
-  /** Tokens that aren't special by the text that they have after it is normalized. */
+  readonly #normalize: (source: SourceText) => SourceText;
+  /** Tokens by the text that they have after it is normalized, if that is another one. They are decoded from it. */
   readonly normalizedTexts = new Map<number, string>();
 
-  /** @param tokens `added_tokens` of the file */
-  constructor(tokens: readonly unknown[], normalize: (text: string) => string) {
+  constructor(tokens: Iterable<AddedToken>, normalize: (source: SourceText) => SourceText) {
     this.#normalize = normalize;
-    for (const token of tokens) if (isDict(token)) this.#add(token);
-  }
-
-  #add(token: Dict): void {
-    const special = token["special"] === true;
-    const added: AddedToken = {
-      content: String(token["content"]),
-      special,
-      singleWord: token["single_word"] === true,
-      stripsBefore: token["lstrip"] === true,
-      stripsAfter: token["rstrip"] === true,
-    };
-    if (token["normalized"] === true || (token["normalized"] === undefined && !special)) {
-      const written = this.#normalize(added.content);
-      this.#normalized.add(added, written);
-      if (!special) this.normalizedTexts.set(Number(token["id"]), written);
-    } else this.#asWritten.add(added, added.content);
+    for (const token of tokens) {
+      const { id, content } = token;
+      if (!token.normalized) {
+        this.#asWritten.add(token, content);
+        continue;
+      }
+      const { text } = normalize({ text: content, first: 0 });
+      this.#normalized.add(token, text);
+      if (text !== content) this.normalizedTexts.set(id, text);
+    }
   }
 
   /** Splits a text into added tokens and normalized text. */
   split(text: string, parseSpecial: boolean): Part[] {
+    const first = text === "" ? 0 : text.codePointAt(0)! > 0xffff ? 2 : 1;
     return this.#asWritten
-      .split(text, parseSpecial, true)
+      .split({ text, first }, parseSpecial)
       .flatMap((part) =>
-        part.isToken ? [part] : this.#normalized.split(this.#normalize(part.text), parseSpecial, part.isFirst),
+        typeof part === "number" ? [part] : this.#normalized.split(this.#normalize(part), parseSpecial),
       );
   }
 }

@@ -1,66 +1,73 @@
 // Builds a tokenizer from tokenizer.json.
-import { type Dict, isDict } from "../base/dict.js";
-import { messageOf } from "../base/show.js";
+import { isDict } from "../base/dict.js";
 import { fail, RopewalkError } from "../base/errors.js";
-import { componentKind, componentModel } from "./component_model.js";
-import { invalid } from "./components/options.js";
+import { messageOf, show } from "../base/show.js";
+import { invalid, unsupported } from "./components/options.js";
 import { readPostProcessor } from "./components/post_processor.js";
-import { NoUnknownToken } from "./components/unigram.js";
-import { checkComponents } from "./json_components.js";
+import { NoUnknownToken } from "./components/unknown_token.js";
+import { Decoder } from "./decoders/decoder.js";
 import { JsonAddedTokens } from "./json_added_tokens.js";
+import { checkComponents } from "./json_components.js";
+import { readModel } from "./json_model.js";
+import { JsonTexts } from "./json_texts.js";
 import { readVocabulary } from "./json_vocabulary.js";
 import { idsIn, namedToken, type Warn } from "./named_tokens.js";
-import { libraryModel } from "./library_model.js";
-import { stepsFor } from "./pattern/limit_patterns.js";
 import { TooManySteps } from "./pattern/matcher.js";
+import { stepsFor } from "./pattern/steps.js";
 import { endTokensOf, LONGEST_ADDED_TOKEN } from "./special_tokens.js";
-import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
+import { type Tokenizer, VocabularyTokenizer } from "./vocabulary_tokenizer.js";
 
-/**
- * Encodes byte-pair encoding with `@huggingface/tokenizers`, and WordPiece and Unigram with our own components. Decodes with our own
- * Vocabulary, which supports streaming. See tokenizerFromJson.
- */
-export async function readJsonTokenizer(
+/** Encodes and decodes as Hugging Face's Rust library `tokenizers` 0.23 does. See tokenizerFromJson. */
+export function readJsonTokenizer(
   tokenizerJson: object,
   config: object,
   generationConfig: object,
   warn?: Warn,
-): Promise<Tokenizer> {
+): Tokenizer {
   if (!isDict(tokenizerJson)) invalid("", "must be an object");
   if (!isDict(config) || !isDict(generationConfig)) {
     fail("INVALID_FILE", "tokenizer_config.json", "must be an object, and generation_config.json too");
   }
-  const vocabulary = readVocabulary(tokenizerJson);
+  const { version = "1.0" } = tokenizerJson;
+  if (version !== "1.0") unsupported("version", `must be "1.0" (got ${show(version)})`);
+  const { vocabulary, modelIds, added } = readVocabulary(tokenizerJson, warn);
   checkComponents(tokenizerJson);
   const steps = stepsFor(LONGEST_ADDED_TOKEN);
-  const kind = componentKind(tokenizerJson["model"] as Dict);
-  const model =
-    kind === undefined
-      ? await libraryModel(tokenizerJson, vocabulary, steps)
-      : componentModel(kind, tokenizerJson, steps);
-  const added = limited("its added tokens", () => {
-    return new JsonAddedTokens((tokenizerJson["added_tokens"] ?? []) as unknown[], (text) => model.normalize(text));
-  });
-  for (const [id, text] of added.normalizedTexts) vocabulary.setNormalized(id, text);
+  const model = readModel(tokenizerJson, modelIds, steps);
+  const decoder = new Decoder(tokenizerJson["decoder"], steps);
+  const tokens = limited("its added tokens", () => new JsonAddedTokens(added, (source) => model.normalize(source)));
   const templates = readPostProcessor(
     tokenizerJson["post_processor"],
     (id): id is number => typeof id === "number" && vocabulary.pieces[id] !== undefined,
   );
   const encode = (text: string, parseSpecial: boolean): number[] => {
     Object.assign(steps, stepsFor(text.length));
-    return limited("this text", () =>
-      added
-        .split(text, parseSpecial)
-        .flatMap((part) => (part.isToken ? vocabulary.idOf(part.text)! : model.encode(part.text, part.isFirst))),
-    );
+    return limited("this text", () => {
+      const ids: number[] = [];
+      for (const part of tokens.split(text, parseSpecial)) {
+        if (typeof part === "number") ids.push(part);
+        else model.encode(part, ids);
+      }
+      return ids;
+    });
   };
+  const texts = new JsonTexts({
+    vocabulary,
+    decoder,
+    normalizedTexts: tokens.normalizedTexts,
+    specials: new Set(added.flatMap(({ content, special }) => (special ? [content] : []))),
+    limited(run) {
+      Object.assign(steps, stepsFor(LONGEST_ADDED_TOKEN));
+      return limited("tokens", run, "decode");
+    },
+  });
 
   const begin =
     namedToken(vocabulary, config["bos_token"]) ?? idsIn(vocabulary, generationConfig, "bos_token_id", warn)[0];
   const end = namedToken(vocabulary, config["eos_token"]);
   const ends = idsIn(vocabulary, generationConfig, "eos_token_id", warn);
   const [first] = templates.single;
-  return new VocabularyTokenizer(vocabulary, {
+  return new VocabularyTokenizer(vocabulary, texts, {
     beginToken: begin,
     endTokens: endTokensOf(vocabulary, end === undefined ? ends : [end, ...ends]),
     // only tokenizer.json says which tokens are added; transformers 5 ignores add_bos_token too
@@ -73,14 +80,14 @@ export async function readJsonTokenizer(
 }
 
 /** Runs a part of the file on a text. A word that is too long for the engine is the text's fault, anything else the file's. */
-function limited<T>(what: string, run: () => T): T {
+function limited<T>(what: string, run: () => T, verb = "encode"): T {
   try {
     return run();
   } catch (error) {
     if (error instanceof RangeError || error instanceof RopewalkError) throw error;
-    if (error instanceof NoUnknownToken) return invalid("model.unk_id", `is missing, but ${messageOf(error)}`);
+    if (error instanceof NoUnknownToken) return invalid(`model.${error.option}`, error.message);
     const advice = error instanceof TooManySteps ? "; its patterns or normalizers are made to take long" : "";
-    fail("INVALID_FILE", "tokenizer.json", `cannot encode ${what}: ${messageOf(error).slice(0, 200)}${advice}`, {
+    fail("INVALID_FILE", "tokenizer.json", `cannot ${verb} ${what}: ${messageOf(error).slice(0, 200)}${advice}`, {
       cause: error,
     });
   }

@@ -3,48 +3,69 @@ import { type Dict, isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
 import { invalid, unsupported } from "./components/options.js";
-import { byteOfPiece, TOKEN_KINDS, Vocabulary, type PieceFormat } from "./vocabulary.js";
+import { kindOf } from "./json_model.js";
+import type { Warn } from "./named_tokens.js";
+import { LONGEST_ADDED_TOKEN } from "./special_tokens.js";
+import { TOKEN_KINDS, Vocabulary } from "./vocabulary.js";
 
 // far above any vocabulary: the largest have 262144 tokens
 const MAX_TOKENS = 2 ** 22;
 
-/** Reads the tokens of the model, and `added_tokens`, which override them. @throws INVALID_FILE, UNSUPPORTED_MODEL */
-export function readVocabulary(json: Dict): Vocabulary {
+/** Characters of a Unigram token: a text has as many candidates at each character. SentencePiece trains up to 16. */
+const LONGEST_UNIGRAM_TOKEN = 128;
+
+/** A token that is looked for in a text before that is split into words. */
+export interface AddedToken {
+  readonly id: number;
+  readonly content: string;
+  readonly special: boolean;
+  /** Found only where no letter, number or similar is next to it. */
+  readonly singleWord: boolean;
+  /** Takes the whitespace before and after it. */
+  readonly stripsBefore: boolean;
+  readonly stripsAfter: boolean;
+  /** Looked for in normalized text, and normalized itself. */
+  readonly normalized: boolean;
+}
+
+/** The tokens of a tokenizer.json. */
+export interface JsonVocabulary {
+  readonly vocabulary: Vocabulary;
+  /** Ids of the model's tokens, without added ones. */
+  readonly modelIds: ReadonlyMap<string, number>;
+  readonly added: readonly AddedToken[];
+}
+
+/** Reads the tokens of the model, and `added_tokens`. @throws INVALID_FILE, UNSUPPORTED_MODEL */
+export function readVocabulary(json: Dict, warn?: Warn): JsonVocabulary {
   const model = isDict(json["model"]) ? json["model"] : invalid("model", "must be an object");
   const pieces: (string | undefined)[] = [];
-  const ids = new Map<string, number>();
-  const kindOf = new Map<number, number>();
-  const add = (piece: unknown, id: unknown, part: string) => {
-    if (typeof piece !== "string") return invalid(part, `tokens must be strings (got ${typeof piece})`);
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MAX_TOKENS) {
-      return invalid(part, `ids must be integers from 0 to ${MAX_TOKENS - 1} (${show(piece)} has ${show(id)})`);
-    }
-    pieces[id as number] = piece;
-    ids.set(piece, id as number);
-    return id as number;
-  };
-
+  const modelIds = new Map<string, number>();
+  let size = 0;
   for (const [piece, id] of vocabularyEntries(model)) {
-    const taken = typeof id === "number" ? pieces[id] : undefined;
+    if (typeof piece !== "string") return invalid("model.vocab", `tokens must be strings (got ${typeof piece})`);
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MAX_TOKENS)
+      invalid("model.vocab", `ids must be integers from 0 to ${MAX_TOKENS - 1} (${show(piece)} has ${show(id)})`);
+    const taken = pieces[id as number];
     if (taken !== undefined)
       invalid("model.vocab", `ids must be unique (${show(taken)} and ${show(piece)} have ${show(id)})`);
-    add(piece, id, "model.vocab");
+    pieces[id as number] = piece;
+    modelIds.set(piece, id as number);
+    size += 1;
   }
-  const format = readPieceFormat(json);
-  const readsBytes = stepsOf(json["decoder"]).some((step) => step["type"] === "ByteFallback");
-  if (model["byte_fallback"] === true && readsBytes) {
-    for (const [piece, id] of ids) if (byteOfPiece(piece) !== undefined) kindOf.set(id, TOKEN_KINDS.byte);
-  }
-  for (const token of listOf(json["added_tokens"], "added_tokens")) {
-    if (!isDict(token)) invalid("added_tokens", `must be an array of objects (got ${show(token)})`);
-    const id = add(token["content"], token["id"], "added_tokens");
-    kindOf.set(id, token["special"] === true ? TOKEN_KINDS.control : TOKEN_KINDS.user_defined);
+  const added = readAddedTokens(json["added_tokens"], modelIds, size, warn);
+  const ids = new Map(modelIds);
+  const kinds = new Map<number, number>();
+  for (const { id, content, special } of added) {
+    pieces[id] = content;
+    ids.set(content, id);
+    kinds.set(id, special ? TOKEN_KINDS.control : TOKEN_KINDS.user_defined);
   }
   if (ids.size === 0) invalid("model.vocab", "must have at least one token");
-  const kinds = new Uint8Array(pieces.length).fill(TOKEN_KINDS.normal);
-  for (const [id, kind] of kindOf) kinds[id] = kind;
-  checkMerges(model, ids);
-  return new Vocabulary(pieces, kinds, ids, format);
+  const all = Uint8Array.from(pieces, (piece, id) =>
+    piece === undefined ? TOKEN_KINDS.unused : (kinds.get(id) ?? TOKEN_KINDS.normal),
+  );
+  return { vocabulary: new Vocabulary(pieces, all, ids), modelIds, added };
 }
 
 /** Reads an array; a missing key counts as an empty one. */
@@ -53,63 +74,76 @@ function listOf(value: unknown, part: string): readonly unknown[] {
   return isArray(value) ? value : invalid(part, `must be an array (got ${typeof value})`);
 }
 
-/** The entries [piece, id]. BPE and WordPiece store ids by piece, Unigram an array of [piece, score]. */
-export function vocabularyEntries(model: Dict): [unknown, unknown][] {
-  const vocab = model["vocab"];
-  if (isDict(vocab)) return Object.entries(vocab);
-  const entries = listOf(vocab, "model.vocab");
+/** The entries [piece, id]. Unigram has an array of [piece, score], the other models ids by piece. */
+function vocabularyEntries(model: Dict): [unknown, unknown][] {
+  const { vocab } = model;
+  if (kindOf(model) !== "Unigram")
+    return isDict(vocab)
+      ? Object.entries(vocab)
+      : invalid("model.vocab", `must be an object with the ids of tokens (got ${show(vocab)})`);
+  const entries: readonly unknown[] = isArray(vocab)
+    ? vocab
+    : invalid("model.vocab", `must be an array of tokens and scores (got ${show(vocab)})`);
   const wrong = entries.findIndex((entry) => !isArray(entry) || typeof entry[1] !== "number");
   if (wrong >= 0) invalid("model.vocab", `must be pairs of a token and its score (entry ${wrong} is not)`);
-  return entries.map((entry, id) => [(entry as unknown[])[0], id]);
-}
-
-function checkMerges(model: Dict, ids: ReadonlyMap<string, number>): void {
-  if (model["type"] !== undefined && model["type"] !== "BPE") return;
-  const affixes = ["continuing_subword_prefix", "end_of_word_suffix"].some(
-    (key) => typeof model[key] === "string" && model[key] !== "",
-  );
-  listOf(model["merges"], "model.merges").forEach((merge, i) => {
-    const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
-    if (!isArray(pair) || pair.length !== 2 || pair.some((piece) => typeof piece !== "string")) {
-      invalid("model.merges", `must be pairs of tokens (got ${show(merge)} at index ${i})`);
-    }
-    const [left, right] = pair as [string, string];
-    const missing = (affixes ? [left, right] : [left, right, left + right]).find((piece) => !ids.has(piece));
-    if (missing !== undefined) invalid("model.merges", `entry ${i} uses ${show(missing)}, which is not a token`);
-  });
-}
-
-/** Derives the format of pieces from the decoder in tokenizer.json. */
-function readPieceFormat(json: Dict): PieceFormat {
-  const steps = stepsOf(json["decoder"]);
-  const types = steps.map((step) => String(step["type"]));
-  if (types.length === 1 && types[0] === "WordPiece") return wordPieceFormat(steps[0]!);
-  const unknown = types.find(
-    (type) => !["ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"].includes(type),
-  );
-  if (unknown !== undefined || types.length === 0) {
-    unsupported(
-      "decoder",
-      `must be ByteLevel, WordPiece, Metaspace, or SentencePiece's steps Replace, ByteFallback, Fuse and Strip (got ${unknown ?? "none"})`,
+  const pieces = entries.map((entry) => (entry as unknown[])[0]);
+  const long = pieces.find((piece) => typeof piece === "string" && piece.length > LONGEST_UNIGRAM_TOKEN);
+  if (long !== undefined)
+    invalid(
+      "model.vocab",
+      `tokens of Unigram must have at most ${LONGEST_UNIGRAM_TOKEN} characters (got ${show(long)})`,
     );
+  return pieces.map((piece, id) => [piece, id]);
+}
+
+const FLAGS = ["single_word", "lstrip", "rstrip", "normalized", "special"] as const;
+
+/**
+ * Reads `added_tokens`. As in the Rust library, one that the model has too gets the model's id, and each other one the next id after the
+ * model's tokens, whatever the file says. Of two with the same text the last counts, and it is special if one of them is.
+ */
+function readAddedTokens(
+  value: unknown,
+  modelIds: ReadonlyMap<string, number>,
+  modelSize: number,
+  warn?: Warn,
+): AddedToken[] {
+  const tokens = new Map<string, AddedToken>();
+  let next = modelSize;
+  for (const token of listOf(value, "added_tokens")) {
+    if (!isDict(token)) return invalid("added_tokens", `must be an array of objects (got ${show(token)})`);
+    const { content, id: written } = token;
+    if (typeof content !== "string") return invalid("added_tokens", `tokens must be strings (got ${typeof content})`);
+    if (content.length > LONGEST_ADDED_TOKEN)
+      invalid("added_tokens", `texts must have at most ${LONGEST_ADDED_TOKEN} characters (got ${show(content)})`);
+    const flags = FLAGS.map((flag) => token[flag] ?? undefined);
+    const wrong = flags.findIndex((flag) => flag !== undefined && typeof flag !== "boolean");
+    if (wrong >= 0) invalid("added_tokens", `${FLAGS[wrong]!} of ${show(content)} must be true or false`);
+    const unknown = Object.keys(token).find((key) => ![...FLAGS, "content", "id"].includes(key));
+    if (unknown !== undefined) unsupported("added_tokens", `${show(content)} has the unknown option ${show(unknown)}`);
+    if (!Number.isInteger(written) || (written as number) < 0 || (written as number) >= MAX_TOKENS)
+      invalid(
+        "added_tokens",
+        `ids must be integers from 0 to ${MAX_TOKENS - 1} (${show(content)} has ${show(written)})`,
+      );
+    if (content === "") continue;
+    const [singleWord = false, stripsBefore = false, stripsAfter = false, , special = false] = flags as boolean[];
+    const normalized = (flags[3] as boolean | undefined) ?? !special;
+    const before = tokens.get(content);
+    const id = before?.id ?? modelIds.get(content) ?? next++;
+    if (id !== written)
+      warn?.(
+        `tokenizer.json: ${show(content)} has the id ${id}, not ${show(written)}, as in Hugging Face's tokenizers`,
+      );
+    tokens.set(content, {
+      id,
+      content,
+      special: special || before?.special === true,
+      singleWord,
+      stripsBefore,
+      stripsAfter,
+      normalized,
+    });
   }
-  if (types.includes("ByteLevel")) return { encoding: "byte_level", spacePrefix: "never", formatsAdded: true };
-  const strips = steps.some((step) => step["type"] === "Strip" && step["content"] === " " && Number(step["start"]) > 0);
-  const metaspace = steps.find((step) => step["type"] === "Metaspace");
-  const prepends =
-    metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
-  const spacePrefix = prepends ? "first_token" : strips ? "first" : "never";
-  return { encoding: "metaspace", spacePrefix, formatsAdded: true };
-}
-
-function wordPieceFormat({ prefix = "##", cleanup = true }: Dict): PieceFormat {
-  if (typeof prefix !== "string" || typeof cleanup !== "boolean")
-    invalid("decoder", "the prefix of WordPiece must be a string, and cleanup true or false");
-  const wordPiece = { continuing: prefix, cleans: cleanup };
-  return { encoding: "word_piece", spacePrefix: "never", formatsAdded: true, wordPiece };
-}
-
-function stepsOf(decoder: unknown): Dict[] {
-  if (!isDict(decoder)) return [];
-  return decoder["type"] === "Sequence" ? listOf(decoder["decoders"], "decoder.decoders").flatMap(stepsOf) : [decoder];
+  return [...tokens.values()];
 }

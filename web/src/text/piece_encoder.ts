@@ -1,5 +1,6 @@
 // Encodes text without special tokens: BPE by ranks and SentencePiece BPE.
 import { mergePieces, type RankOf } from "./merge.js";
+import { MergeTable } from "./merge_table.js";
 import { splitWords, type PreTokenizer } from "./pre_tokenizers.js";
 import { toByteLevel, pieceOfByte, TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
 
@@ -13,21 +14,41 @@ export type PieceEncoder = (text: string) => number[];
  * are GPT-2's for bytes, or those of the text with ▁ for a space.
  */
 export function rankedEncoder(vocabulary: Vocabulary, merges: readonly string[], pre: PreTokenizer): PieceEncoder {
-  const ranks = new Map<string, number>();
-  merges.forEach((merge, rank) => {
-    if (!ranks.has(merge)) ranks.set(merge, rank);
-  });
-  const rankOf: RankOf = (text, start, middle, end) =>
-    ranks.get(`${text.slice(start, middle)} ${text.slice(middle, end)}`);
+  const mergeWord = rankedMerger(merges);
   const inBytes = pre.ofCharacters ? byteTokens(vocabulary) : asciiTokens(vocabulary);
   const encodeWord = memoize((word) => {
     const escaped = pre.ofCharacters ? word : toByteLevel(word);
     const canBeWhole = pre.wholeWords === "all" || (pre.wholeWords === "line_ends" && /^\n+$/.test(word));
     const whole = canBeWhole ? vocabulary.idOf(escaped) : undefined;
     if (whole !== undefined && !vocabulary.isSpecial(whole)) return [whole];
-    return mergePieces(escaped, rankOf).flatMap((piece) => vocabulary.idOf(piece) ?? inBytes(piece));
+    return mergeWord(escaped).flatMap((piece) => vocabulary.idOf(piece) ?? inBytes(piece));
   });
   return (text) => splitWords(pre.ofCharacters ? text.replaceAll(" ", "▁") : text, pre).flatMap(encodeWord);
+}
+
+/** A function that splits a word into pieces by merges, the first of equal ones. They may name pieces that aren't tokens. */
+function rankedMerger(merges: readonly string[]): (word: string) => string[] {
+  const symbols = new Map<string, number>();
+  const symbolOf = (piece: string): number => {
+    let symbol = symbols.get(piece);
+    if (symbol === undefined) symbols.set(piece, (symbol = symbols.size));
+    return symbol;
+  };
+  const table = new MergeTable(merges.length);
+  merges.forEach((merge, rank) => {
+    const space = merge.indexOf(" ", 1);
+    if (space < 0) return; // it merges nothing
+    const [left, right] = [merge.slice(0, space), merge.slice(space + 1)];
+    table.set(rank, symbolOf(left), symbolOf(right), symbolOf(left + right), true);
+  });
+  return (word) => {
+    const characters = Array.from(word);
+    const merged = Int32Array.from(characters, (character) => symbols.get(character) ?? -1);
+    const lengths = Int32Array.from(characters, (character) => character.length);
+    const count = table.merge(merged, lengths, characters.length);
+    let at = 0;
+    return Array.from(lengths.subarray(0, count), (length) => word.slice(at, (at += length)));
+  };
 }
 
 /** The tokens for the bytes of a piece that isn't a token. Those that the vocabulary doesn't have are left out. */

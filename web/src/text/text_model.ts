@@ -1,12 +1,9 @@
-// What tokenizers of different kinds have in common: text between added tokens becomes ids.
+// What the models of a tokenizer.json have in common: text between added tokens becomes ids.
+import type { SourceText } from "./components/source_text.js";
 
 /** Normalizes texts and encodes them. */
 export interface TextModel {
-  normalize(text: string): string;
-  /**
-   * The ids of a normalized text without added tokens.
-   *
-   * @param isFirst whether it starts where the whole text does
-   */
-  encode(text: string, isFirst: boolean): readonly number[];
+  normalize(source: SourceText): SourceText;
+  /** Adds the ids of a normalized text without added tokens. */
+  encode(source: SourceText, tokens: number[]): void;
 }

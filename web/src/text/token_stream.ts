@@ -1,8 +1,6 @@
 // Decodes tokens to text one at a time.
 import { trueOrFalse } from "../base/checks.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
-import { markControl } from "./control_text.js";
-import type { Vocabulary, WordPieceFormat } from "./vocabulary.js";
 
 /** Options for decoding. */
 export interface DecodeOptions {
@@ -21,7 +19,24 @@ const namesIn = (call: string): OptionNames =>
   optionNames<DecodeOptions>(call, { skipSpecial: true, continues: true, marksSpecial: true });
 const DECODE_OPTIONS = { "decode()": namesIn("decode()"), "stream()": namesIn("stream()") };
 
-/** Decodes tokens one at a time. The results of `push` and `end` concatenate to what `decode` returns for the same tokens. */
+/** The calls that decode. */
+export type DecodingCall = keyof typeof DECODE_OPTIONS;
+
+/** Options with their defaults. @throws INVALID_ARGUMENT, UNKNOWN_KEY */
+export function readDecodeOptions(options: DecodeOptions | undefined, call: DecodingCall): Required<DecodeOptions> {
+  const { skipSpecial = true, continues = false, marksSpecial = false } = checkOptions(options, DECODE_OPTIONS[call]);
+  return {
+    skipSpecial: trueOrFalse(skipSpecial, "skipSpecial") || marksSpecial,
+    continues: trueOrFalse(continues, "continues"),
+    marksSpecial: trueOrFalse(marksSpecial, "marksSpecial"),
+  };
+}
+
+/**
+ * Decodes tokens one at a time. The results of `push` and `end` concatenate to what `decode` returns for the same tokens, except for a row of
+ * byte tokens (`<0xE7>`) of a tokenizer.json that isn't UTF-8: `decode` writes U+FFFD for each, as Hugging Face's tokenizers do, and a stream
+ * only for those after the characters that it has returned.
+ */
 export interface TokenStream {
   /**
    * Adds a token and returns the text that it completes: whole characters, or "" if a character is still incomplete.
@@ -29,69 +44,14 @@ export interface TokenStream {
    * @throws INVALID_ARGUMENT (tokens): the vocabulary doesn't have the id
    */
   push(token: number): string;
-  /** Ends the text and resets the stream. Returns U+FFFD for an incomplete character, else "". */
+  /** Ends the text and resets the stream. Returns U+FFFD for an incomplete character, and else what was held back, mostly "". */
   end(): string;
 }
 
-/** Passes the bytes of tokens to a streaming UTF-8 decoder. */
-export class VocabularyStream implements TokenStream {
-  readonly #vocabulary: Vocabulary;
-  readonly #skipSpecial: boolean;
-  readonly #continues: boolean;
-  readonly #marksSpecial: boolean;
-  // keeps a byte order mark, as it is part of the text
-  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  #dropsSpace: boolean;
-  #isFirst: boolean;
-
-  constructor(vocabulary: Vocabulary, options?: DecodeOptions, call: "decode()" | "stream()" = "stream()") {
-    const { skipSpecial = true, continues = false, marksSpecial = false } = checkOptions(options, DECODE_OPTIONS[call]);
-    this.#vocabulary = vocabulary;
-    this.#marksSpecial = trueOrFalse(marksSpecial, "marksSpecial");
-    this.#skipSpecial = trueOrFalse(skipSpecial, "skipSpecial") || this.#marksSpecial;
-    this.#continues = trueOrFalse(continues, "continues");
-    this.#dropsSpace = this.#dropsFirstSpace();
-    this.#isFirst = !this.#continues;
-  }
-
-  push(token: number): string {
-    const { wordPiece } = this.#vocabulary.format;
-    const text = wordPiece === undefined ? this.#pushBytes(token) : this.#pushWordPiece(token, wordPiece);
-    if (!this.#marksSpecial || !this.#vocabulary.isSpecial(token)) return text;
-    return markControl(new TextDecoder().decode(this.#vocabulary.bytesOf(token))); // the rest is as with skipSpecial
-  }
-
-  #pushWordPiece(token: number, format: WordPieceFormat): string {
-    const text = this.#vocabulary.wordPieceText(token, this.#isFirst, format);
-    if (this.#skipSpecial && this.#vocabulary.isSpecial(token)) return "";
-    this.#isFirst = false;
-    return text;
-  }
-
-  #pushBytes(token: number): string {
-    const vocabulary = this.#vocabulary;
-    let bytes = vocabulary.bytesOf(token);
-    const formatsAdded = vocabulary.format.formatsAdded === true;
-    const afterSpecial = vocabulary.format.spacePrefix === "after_special" && vocabulary.isAdded(token);
-    if (this.#skipSpecial && vocabulary.isSpecial(token)) {
-      this.#dropsSpace ||= afterSpecial;
-      return "";
-    }
-    if (this.#dropsSpace && vocabulary.format.spacePrefix === "first_token")
-      bytes = bytes.filter((byte) => byte !== 0x20);
-    else if (this.#dropsSpace && bytes[0] === 0x20 && (formatsAdded || !vocabulary.isAdded(token)))
-      bytes = bytes.subarray(1);
-    this.#dropsSpace = afterSpecial;
-    return this.#decoder.decode(bytes, { stream: true });
-  }
-
-  end(): string {
-    this.#dropsSpace = this.#dropsFirstSpace();
-    this.#isFirst = !this.#continues;
-    return this.#decoder.decode();
-  }
-
-  #dropsFirstSpace(): boolean {
-    return !this.#continues && this.#vocabulary.format.spacePrefix !== "never";
-  }
+/** The texts of tokens. */
+export interface TokenTexts {
+  /** @throws INVALID_ARGUMENT, UNKNOWN_KEY */
+  stream(options: DecodeOptions | undefined, call: DecodingCall): TokenStream;
+  /** The UTF-8 bytes that a token adds to a text, which may be only part of a character. */
+  bytesOf(id: number): Uint8Array;
 }

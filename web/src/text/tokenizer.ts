@@ -16,7 +16,7 @@ export type { DecodeOptions, TokenStream } from "./token_stream.js";
 export type { EncodedPair, EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
 
 /**
- * The tokenizer of a model with a tokenizer.json: BPE, for which it imports the package `@huggingface/tokenizers`, WordPiece or Unigram.
+ * The tokenizer of a model with a tokenizer.json: BPE, Unigram, WordPiece or WordLevel, as in Hugging Face's Rust library.
  *
  * @param tokenizerJson parsed tokenizer.json
  * @param tokenizerConfig parsed tokenizer_config.json: names the BOS and EOS tokens
@@ -28,7 +28,7 @@ export function tokenizerFromJson(
   tokenizerConfig: object = {},
   generationConfig: object = {},
 ): Promise<Tokenizer> {
-  return readJsonTokenizer(tokenizerJson, tokenizerConfig, generationConfig);
+  return Promise.resolve().then(() => readJsonTokenizer(tokenizerJson, tokenizerConfig, generationConfig));
 }
 
 const JSON_FILE = "tokenizer.json";
@@ -39,17 +39,19 @@ const JSON_FILE = "tokenizer.json";
  *
  * @throws as tokenizerFromJson(); INVALID_FILE (rwkv_vocab_v20230424.txt)
  */
-export async function tokenizerFromFiles(
+export function tokenizerFromFiles(
   tokenizer: object,
   tokenizerConfig: object = {},
   generationConfig: object = {},
   warn?: Warn,
 ): Promise<Tokenizer> {
-  if (!isDict(tokenizer)) return readJsonTokenizer(tokenizer, tokenizerConfig, generationConfig, warn);
-  if (WORLD_FILE in tokenizer)
-    return readWorldTokenizer(tokenizer[WORLD_FILE], tokenizerConfig, generationConfig, warn);
-  const json = JSON_FILE in tokenizer ? parsed(tokenizer[JSON_FILE]) : tokenizer;
-  return readJsonTokenizer(json, tokenizerConfig, generationConfig, warn);
+  return Promise.resolve().then(() => {
+    if (!isDict(tokenizer)) return readJsonTokenizer(tokenizer, tokenizerConfig, generationConfig, warn);
+    if (WORLD_FILE in tokenizer)
+      return readWorldTokenizer(tokenizer[WORLD_FILE], tokenizerConfig, generationConfig, warn);
+    const json = JSON_FILE in tokenizer ? parsed(tokenizer[JSON_FILE]) : tokenizer;
+    return readJsonTokenizer(json, tokenizerConfig, generationConfig, warn);
+  });
 }
 
 function parsed(file: unknown): object {

@@ -5,7 +5,7 @@ import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames, type OptionNames } from "../base/options.js";
 import { show } from "../base/show.js";
 import { assemble, type Assembly, type Templates } from "./components/templates.js";
-import { VocabularyStream, type DecodeOptions, type TokenStream } from "./token_stream.js";
+import type { DecodeOptions, TokenStream, TokenTexts } from "./token_stream.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for encoding. */
@@ -101,7 +101,7 @@ export interface Encoder {
   encode(text: string, parseSpecial: boolean): ArrayLike<number>;
 }
 
-/** A tokenizer made of a vocabulary and an encoder. */
+/** A tokenizer made of a vocabulary, the texts of its tokens, and an encoder. */
 export class VocabularyTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly beginToken: number | undefined;
@@ -109,15 +109,17 @@ export class VocabularyTokenizer implements Tokenizer {
   readonly addsBegin: boolean;
   readonly #beginsChats: boolean;
   readonly #vocabulary: Vocabulary;
+  readonly #texts: TokenTexts;
   readonly #encoder: Encoder;
 
-  constructor(vocabulary: Vocabulary, encoder: Encoder) {
+  constructor(vocabulary: Vocabulary, texts: TokenTexts, encoder: Encoder) {
     this.vocabularySize = vocabulary.size;
     this.beginToken = encoder.beginToken;
     this.endTokens = Object.freeze([...encoder.endTokens]);
     this.addsBegin = encoder.addsBegin;
     this.#beginsChats = encoder.beginsChats;
     this.#vocabulary = vocabulary;
+    this.#texts = texts;
     this.#encoder = encoder;
   }
 
@@ -167,13 +169,13 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   decode(tokens: Iterable<number>, options?: DecodeOptions): string {
-    const stream = new VocabularyStream(this.#vocabulary, options, "decode()");
+    const stream = this.#texts.stream(options, "decode()");
     const texts = listOf(tokens, "tokens", "token ids").map((token) => stream.push(token as number));
     return texts.join("") + stream.end();
   }
 
   stream(options?: DecodeOptions): TokenStream {
-    return new VocabularyStream(this.#vocabulary, options);
+    return this.#texts.stream(options, "stream()");
   }
 
   token(id: number): string {
@@ -182,7 +184,7 @@ export class VocabularyTokenizer implements Tokenizer {
 
   bytes(id: number): Uint8Array {
     wholeNumber(id, 0, this.vocabularySize - 1, "tokens");
-    return this.#vocabulary.isText(id) ? this.#vocabulary.bytesOf(id) : new Uint8Array();
+    return this.#vocabulary.isText(id) ? this.#texts.bytesOf(id) : new Uint8Array();
   }
 
   idOf(token: string): number | undefined {

@@ -3,9 +3,10 @@ import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { idsIn, type Warn } from "./named_tokens.js";
+import { PieceTexts } from "./piece_texts.js";
 import { AddedTokens, endTokensOf } from "./special_tokens.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
-import { readWorldVocabulary, WORLD_FILE, worldEncoder } from "./world_vocabulary.js";
+import { readWorldVocabulary, WORLD_FILE, WORLD_FORMAT, worldEncoder } from "./world_vocabulary.js";
 
 /**
  * The ids are those of the package `rwkv`. Id 0 ends a text, and nothing is added to one.
@@ -21,7 +22,7 @@ export function readWorldTokenizer(text: unknown, config: object, generationConf
   const encodeText = worldEncoder(vocabulary, refuse);
   const added = new AddedTokens(vocabulary, new Set());
   const single = [{ text: 0, type: 0 } as const];
-  return new VocabularyTokenizer(vocabulary, {
+  return new VocabularyTokenizer(vocabulary, new PieceTexts(vocabulary, WORLD_FORMAT), {
     beginToken: 0,
     endTokens: endTokensOf(vocabulary, [0, ...idsIn(vocabulary, generationConfig, "eos_token_id", warn)]),
     addsBegin: false,

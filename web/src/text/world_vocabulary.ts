@@ -3,6 +3,7 @@ import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { numbersOf, readVocabulary, stringsOf, type GgufMetadata } from "./gguf_vocabulary.js";
 import type { PieceEncoder } from "./piece_encoder.js";
+import type { PieceFormat } from "./piece_texts.js";
 import { TokenTree } from "./token_tree.js";
 import { byteLevelOf, toByteLevel, TOKEN_KINDS, Vocabulary } from "./vocabulary.js";
 
@@ -12,7 +13,10 @@ export const WORLD_FILE = "rwkv_vocab_v20230424.txt";
 /** The piece of id 0, as llama.cpp's converter writes it. */
 const END_OF_TEXT = "<s>";
 const MAX_ID = 1 << 22;
-const FORMAT = { encoding: "byte_level", spacePrefix: "never" } as const;
+
+/** The format of its pieces. */
+export const WORLD_FORMAT: PieceFormat = { encoding: "byte_level", spacePrefix: "never" };
+
 const utf8 = new TextEncoder();
 
 /** Returns the encoder. Calls `refuse` if a byte has no token, so that some texts couldn't be encoded. */
@@ -45,7 +49,7 @@ export function readWorldMetadata(metadata: GgufMetadata): Vocabulary {
   const pieces = tokens.map((token, id) =>
     (types?.[id] ?? TOKEN_KINDS.normal) === TOKEN_KINDS.normal ? byteLevelOf(unescaped(token, true)) : token,
   );
-  return readVocabulary({ ...metadata, [key]: pieces }, FORMAT);
+  return readVocabulary({ ...metadata, [key]: pieces });
 }
 
 /**
@@ -72,7 +76,7 @@ export function readWorldVocabulary(text: string): Vocabulary {
   });
   const all = Array.from(pieces); // without holes
   const kinds = Uint8Array.from(all, (_, id) => (id === 0 ? TOKEN_KINDS.control : TOKEN_KINDS.normal));
-  return new Vocabulary(all, kinds, ids, FORMAT);
+  return new Vocabulary(all, kinds, ids);
 }
 
 function refuseLine(line: number, message: string): never {

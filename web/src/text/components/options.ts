@@ -38,7 +38,8 @@ export class Options {
     return this.values[key] ?? undefined;
   }
 
-  boolean(key: string, otherwise: boolean): boolean {
+  /** Without `otherwise`, the option is required. As for the others, a missing one is INVALID_FILE. */
+  boolean(key: string, otherwise?: boolean): boolean {
     const value = this.value(key) ?? otherwise;
     return typeof value === "boolean" ? value : this.wrong(key, "true or false", value);
   }
@@ -48,7 +49,21 @@ export class Options {
     return typeof value === "string" ? value : this.wrong(key, "a string", value);
   }
 
-  oneOf<T extends string>(key: string, names: readonly T[], otherwise: T): T {
+  /** A text of one character. */
+  character(key: string, otherwise?: string): string {
+    const value = this.text(key, otherwise);
+    return Array.from(value).length === 1 ? value : this.wrong(key, "one character", value);
+  }
+
+  /** An integer from `least` to `most`. */
+  integer(key: string, least: number, most: number, otherwise?: number): number {
+    const value = this.value(key) ?? otherwise;
+    return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+      ? (value as number)
+      : this.wrong(key, `an integer from ${least} to ${most}`, value);
+  }
+
+  oneOf<T extends string>(key: string, names: readonly T[], otherwise?: T): T {
     const value = this.value(key) ?? otherwise;
     return names.find((name) => name === value) ?? this.wrong(key, `one of ${names.join(", ")}`, value);
   }

@@ -39,7 +39,8 @@ function templatesOf(options: Options, hasId: HasId): Templates | undefined {
     case "RobertaProcessing":
       return options.type === "BertProcessing" ? bert(options, hasId) : roberta(options, hasId);
     case "ByteLevel": // changes offsets only
-      for (const key of ["add_prefix_space", "trim_offsets", "use_regex"]) options.value(key);
+      for (const key of ["add_prefix_space", "trim_offsets"]) options.boolean(key);
+      options.boolean("use_regex", true);
       return undefined;
     default:
       return unsupported(PART, `has the unknown type ${options.type}`);
@@ -55,7 +56,7 @@ function bert(options: Options, hasId: HasId): Templates {
 /** RoBERTa has two separators between texts, and no types. */
 function roberta(options: Options, hasId: HasId): Templates {
   const [cls, sep] = [namedId(options, "cls", hasId), namedId(options, "sep", hasId)];
-  for (const key of ["trim_offsets", "add_prefix_space"]) options.value(key); // change offsets only
+  for (const key of ["trim_offsets", "add_prefix_space"]) options.boolean(key); // change offsets only
   const single = [{ ids: [cls], type: 0 }, text(0, 0), { ids: [sep], type: 0 }];
   return { single, pair: [...single, { ids: [sep], type: 0 }, text(1, 0), { ids: [sep], type: 0 }] };
 }

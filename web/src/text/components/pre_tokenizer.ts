@@ -1,142 +1,158 @@
 // The pre-tokenizers of a tokenizer.json: functions that split a text into words.
-import { LimitedPattern } from "../pattern/limited_pattern.js";
+import { matchesOfText } from "../pattern/limited_pattern.js";
 import type { Steps } from "../pattern/matcher.js";
 import { BERT_RUNS } from "../unicode/bert_runs.js";
 import { rangesOf, withFixedClasses, WORD_CHARACTERS } from "../unicode/classes.js";
+import { toByteLevel } from "../vocabulary.js";
 import { Options, unsupported } from "./options.js";
 import { readPattern } from "./read_pattern.js";
+import { splitByScript } from "./scripts.js";
+import type { SourceText } from "./source_text.js";
+import { BEHAVIORS, keeping, matchesOfRegExp, type Splitter, splitter, Words } from "./words.js";
 
-/** A part of a text. `isFirst`: it begins where the whole text does. */
-export interface Word {
-  readonly text: string;
-  readonly isFirst: boolean;
+/** How texts are split. */
+export interface PreTokenizer {
+  /** The words of a text. */
+  readonly split: (source: SourceText) => readonly string[];
+  /** What becomes of each word at the end. It is separate because the results for words are kept. */
+  readonly finish: (word: string) => string;
 }
 
-/** Splits a word into words. */
-export type PreTokenizer = (word: Word) => readonly Word[];
-
-const BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"] as const;
-type Behavior = (typeof BEHAVIORS)[number];
-
 const PUNCTUATION = rangesOf(BERT_RUNS, "A");
+const PUNCTUATION_MARK = new RegExp(`[${PUNCTUATION}]`, "gu");
 const BERT_WORD = new RegExp(withFixedClasses(`[${PUNCTUATION}]|[^\\s${PUNCTUATION}]+`), "gu");
-const SPACE = new RegExp(withFixedClasses("\\s"), "gu");
-const NUMBER = new RegExp(withFixedClasses("\\p{N}"), "gu");
-const NUMBERS = new RegExp(withFixedClasses("\\p{N}+"), "gu");
+const NOT_SPACES = new RegExp(withFixedClasses("\\S+"), "gu");
+/** Numbers of Unicode 17, which Rust itself has. */
+const NUMBER = withFixedClasses("[\\p{N}\\u{11de0}-\\u{11de9}\\u{16ff4}-\\u{16ff6}]");
+const EACH_NUMBER = new RegExp(NUMBER, "gu");
+const NUMBERS = new RegExp(`${NUMBER}+`, "gu");
 const WORDS = new RegExp(withFixedClasses(`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\\s]+`), "gu");
+/** GPT-2's words. */
+const GPT2 = new RegExp(
+  withFixedClasses(String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`),
+  "gu",
+);
+
+/** Characters of a word of FixedLength. */
+const LONGEST_WORD = 2 ** 31 - 1;
 
 /** Reads a pre-tokenizer. @throws INVALID_FILE, UNSUPPORTED_MODEL (tokenizer.json pre_tokenizer) */
 export function readPreTokenizer(json: unknown, steps: Steps): PreTokenizer {
-  if (json === undefined || json === null) return (word) => [word];
-  const options = Options.of(json, "pre_tokenizer");
-  const split = preTokenizerOf(options, steps);
-  options.end();
-  return split;
+  const splitters = json === undefined || json === null ? [] : splittersOf(json, steps);
+  const endsInBytes = splitters.at(-1) === inBytes;
+  if (endsInBytes) splitters.pop();
+  return {
+    split(source) {
+      let words = new Words();
+      words.add(source, 0, source.text.length);
+      for (const one of splitters) words = words.split(one);
+      return words.texts;
+    },
+    finish: endsInBytes ? toByteLevel : (word) => word,
+  };
 }
 
-function preTokenizerOf(options: Options, steps: Steps): PreTokenizer {
+/** Writes a word in GPT-2's characters for bytes. */
+const inBytes: Splitter = ({ text, first }, words) => {
+  const bytes = toByteLevel(text);
+  words.add({ text: bytes, first: first === 0 ? 0 : toByteLevel(text.slice(0, first)).length }, 0, bytes.length);
+};
+
+function splittersOf(json: unknown, steps: Steps): Splitter[] {
+  const options = Options.of(json, "pre_tokenizer");
+  const splitters = read(options, steps);
+  options.end();
+  return splitters;
+}
+
+function read(options: Options, steps: Steps): Splitter[] {
   switch (options.type) {
-    case "Sequence": {
-      const parts = options.list("pretokenizers").map((part) => readPreTokenizer(part, steps));
-      return (word) => parts.reduce<readonly Word[]>((words, split) => words.flatMap(split), [word]);
-    }
+    case "Sequence":
+      return options.list("pretokenizers").flatMap((part) => splittersOf(part, steps));
     case "BertPreTokenizer":
-      return matches(BERT_WORD);
+      return [keeping(BERT_WORD)];
+    case "ByteLevel":
+      return byteLevel(options);
+    case "CharDelimiterSplit":
+      return [splitter(matchesOfText(options.character("delimiter")), "Removed")];
     case "Whitespace":
-      return matches(WORDS);
+      return [keeping(WORDS)];
     case "WhitespaceSplit":
-      return splitter(SPACE, "Removed", false);
+      return [keeping(NOT_SPACES)];
     case "Punctuation":
-      return splitter(new RegExp(`[${PUNCTUATION}]`, "gu"), options.oneOf("behavior", BEHAVIORS, "Isolated"), false);
+      return [splitter(matchesOfRegExp(PUNCTUATION_MARK), options.oneOf("behavior", BEHAVIORS, "Isolated"))];
     case "Digits":
-      return splitter(options.boolean("individual_digits", false) ? NUMBER : NUMBERS, "Isolated", false);
+      return [splitter(matchesOfRegExp(options.boolean("individual_digits") ? EACH_NUMBER : NUMBERS), "Isolated")];
     case "Split":
-      return splitter(
-        new LimitedPattern(readPattern(options), steps),
-        options.oneOf("behavior", BEHAVIORS, "Isolated"),
-        options.boolean("invert", false),
-      );
+      return [splitter(readPattern(options, steps), options.oneOf("behavior", BEHAVIORS), options.boolean("invert"))];
     case "Metaspace":
-      return metaspace(options);
+      return [metaspace(options)];
+    case "UnicodeScripts":
+      return [splitByScript];
+    case "FixedLength":
+      return [fixedLength(options.integer("length", 1, LONGEST_WORD, 5))];
     default:
       return unsupported("pre_tokenizer", `has the unknown type ${options.type}`);
   }
 }
 
-/** The option `prepend_scheme` of Metaspace, and the older one that it replaces. */
-export function prependSchemeOf(options: Options): "first" | "never" | "always" {
-  const scheme = options.oneOf("prepend_scheme", ["first", "never", "always"], "always");
-  return options.boolean("add_prefix_space", true) ? scheme : "never";
+function byteLevel(options: Options): Splitter[] {
+  options.boolean("trim_offsets"); // changes offsets only
+  const splitters: Splitter[] = [];
+  if (options.boolean("add_prefix_space")) splitters.push(withPrefix(" "));
+  if (options.boolean("use_regex", true)) splitters.push(splitter(matchesOfRegExp(GPT2), "Isolated"));
+  return [...splitters, inBytes];
 }
 
-/** Writes spaces as ▁, and splits before each. */
-function metaspace(options: Options): PreTokenizer {
-  const replacement = options.text("replacement", "▁");
-  options.value("str_rep"); // the replacement once more
-  const scheme = prependSchemeOf(options);
-  const splits = options.boolean("split", true);
-  if (Array.from(replacement).length !== 1) options.wrong("replacement", "one character", replacement);
-  return ({ text, isFirst }) => {
-    let written = text.replaceAll(" ", replacement);
-    const prepends = scheme === "always" || (scheme === "first" && isFirst);
-    if (prepends && !written.startsWith(replacement)) written = replacement + written;
-    if (!splits) return [{ text: written, isFirst }];
-    const words: Word[] = [];
-    for (let start = 0, end = 0; start < written.length; start = end) {
-      end = written.indexOf(replacement, start + (written.startsWith(replacement, start) ? replacement.length : 0));
-      if (end < 0) end = written.length;
-      words.push({ text: written.slice(start, end), isFirst: isFirst && start === 0 });
-    }
-    return words;
+/** Adds a prefix to each word that doesn't begin with it. */
+function withPrefix(prefix: string): Splitter {
+  return (source, words) => {
+    const { text, first } = source.text.startsWith(prefix) ? source : prefixed(source, prefix);
+    words.add({ text, first }, 0, text.length);
   };
 }
 
-/** Keeps what a pattern matches. */
-function matches(pattern: RegExp): PreTokenizer {
-  return ({ text, isFirst }) =>
-    Array.from(text.matchAll(pattern), ({ 0: match, index }) => ({ text: match, isFirst: isFirst && index === 0 }));
+const prefixed = ({ text, first }: SourceText, prefix: string): SourceText => ({
+  text: prefix + text,
+  first: first === 0 ? 0 : prefix.length + first,
+});
+
+/** The options of Metaspace. The older `add_prefix_space` must agree with `prepend_scheme`. */
+export function metaspaceOptions(options: Options): {
+  replacement: string;
+  scheme: "first" | "never" | "always";
+  splits: boolean;
+} {
+  options.value("str_rep"); // the replacement once more
+  const scheme = options.oneOf("prepend_scheme", ["first", "never", "always"], "always");
+  if (!options.boolean("add_prefix_space", true) && scheme !== "never")
+    options.wrong("add_prefix_space", 'true, as prepend_scheme isn\'t "never"', false);
+  return { replacement: options.character("replacement"), scheme, splits: options.boolean("split", true) };
 }
 
-interface Span {
-  start: number;
-  end: number;
-  isMatch: boolean;
+/** Writes spaces as ▁, and splits before each. */
+function metaspace(options: Options): Splitter {
+  const { replacement, scheme, splits } = metaspaceOptions(options);
+  const atMarks = splitter(matchesOfText(replacement), "MergedWithNext");
+  return ({ text, first }, words) => {
+    const replaced = text.replaceAll(" ", () => replacement);
+    let source = {
+      text: replaced,
+      first: first === 0 ? 0 : text.slice(0, first).replaceAll(" ", () => replacement).length,
+    };
+    const prepends = scheme === "always" || (scheme === "first" && first > 0);
+    if (prepends && !replaced.startsWith(replacement)) source = prefixed(source, replacement);
+    if (splits) atMarks(source, words);
+    else words.add(source, 0, source.text.length);
+  };
 }
 
-/** Splits at the matches of a pattern, or with `invert` at what is between them. */
-function splitter(pattern: RegExp | LimitedPattern, behavior: Behavior, invert: boolean): PreTokenizer {
-  return ({ text, isFirst }) =>
-    merge(spansOf(text, pattern, invert), behavior)
-      .filter(({ start, end }) => end > start)
-      .map(({ start, end }) => ({ text: text.slice(start, end), isFirst: isFirst && start === 0 }));
-}
-
-function spansOf(text: string, pattern: RegExp | LimitedPattern, invert: boolean): Span[] {
-  const spans: Span[] = [];
-  let end = 0;
-  for (const { 0: match, index } of text.matchAll(pattern as RegExp)) {
-    if (index > end) spans.push({ start: end, end: index, isMatch: invert });
-    end = index + match.length;
-    spans.push({ start: index, end, isMatch: !invert });
-  }
-  if (end < text.length) spans.push({ start: end, end: text.length, isMatch: invert });
-  return spans;
-}
-
-/** What becomes of the matches. A match that follows another one isn't merged with the text beyond it. */
-function merge(spans: Span[], behavior: Behavior): Span[] {
-  if (behavior === "Isolated") return spans;
-  if (behavior === "Removed") return spans.filter(({ isMatch }) => !isMatch);
-  const merged: Span[] = [];
-  const backwards = behavior === "MergedWithNext";
-  let wasMatch = false;
-  for (const span of backwards ? spans.reverse() : spans) {
-    const last = merged.at(-1);
-    const joins = behavior === "Contiguous" ? span.isMatch === wasMatch : span.isMatch && !wasMatch;
-    if (last === undefined || !joins) merged.push({ ...span });
-    else if (backwards) last.start = span.start;
-    else last.end = span.end;
-    wasMatch = span.isMatch;
-  }
-  return backwards ? merged.reverse() : merged;
+function fixedLength(length: number): Splitter {
+  return (source, words) => {
+    const { text } = source;
+    for (let start = 0, end = 0; start < text.length; start = end) {
+      for (let count = 0; count < length && end < text.length; count++) end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+      words.add(source, start, end);
+    }
+  };
 }

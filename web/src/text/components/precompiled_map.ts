@@ -1,6 +1,5 @@
 // SentencePiece's map of characters: a trie of byte sequences, and what each is replaced by. The trie is a double array of Darts-clone
-// (Yata 2011), XOR-compressed. No library is used: those on npm are whole tokenizers, and the one that this package has for byte-pair
-// encoding replaces this map by an approximation.
+// (Yata 2011), XOR-compressed. No library is used: those on npm are whole tokenizers.
 
 /** What a prefix of some bytes is replaced by. */
 export interface Prefix {

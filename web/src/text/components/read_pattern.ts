@@ -1,18 +1,29 @@
 // Reads the pattern of a component: a text, or a regular expression.
 import { isDict } from "../../base/dict.js";
-import type { Options } from "./options.js";
+import { show } from "../../base/show.js";
+import { type EachMatch, matchesOf, matchesOfText } from "../pattern/limited_pattern.js";
+import type { Steps } from "../pattern/matcher.js";
+import { InvalidPattern } from "../pattern/oniguruma.js";
+import { UnknownSyntax } from "../pattern/parse.js";
+import { type Options, unsupported } from "./options.js";
 
-/** The source of a regular expression with the flag u. @throws INVALID_FILE (the part of tokenizer.json) */
-export function readPattern(options: Options): string {
+/** The matches of a component's pattern. @throws INVALID_FILE, UNSUPPORTED_MODEL (the part of tokenizer.json) */
+export function readPattern(options: Options, steps: Steps): EachMatch {
   const pattern = options.value("pattern");
   const { Regex: source, String: text } = isDict(pattern) ? pattern : {};
-  if (typeof text === "string") return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const wanted = "{ Regex } or { String }";
-  if (typeof source !== "string") return options.wrong("pattern", wanted, pattern);
+  const keys = isDict(pattern) ? Object.keys(pattern).length : 0;
+  if (typeof text === "string" && keys === 1) return matchesOfText(text);
+  if (typeof source !== "string" || keys !== 1) return options.wrong("pattern", "{ Regex } or { String }", pattern);
   try {
-    new RegExp(source, "u");
-  } catch {
-    return options.wrong("pattern", wanted, pattern);
+    return matchesOf(source, steps);
+  } catch (error) {
+    if (error instanceof InvalidPattern)
+      return options.wrong("pattern", `a regular expression, but ${error.message}`, pattern);
+    if (error instanceof UnknownSyntax)
+      return unsupported(
+        options.part,
+        `${options.type} has the pattern ${show(source)}, which is not supported: ${error.message}`,
+      );
+    throw error;
   }
-  return source;
 }

@@ -1,5 +1,6 @@
 // Unigram: the tokens of a text whose scores have the largest sum. Kudo 2018, "Subword Regularization", by Viterbi's algorithm.
 import { TokenTrie } from "./token_trie.js";
+import { NoUnknownToken } from "./unknown_token.js";
 
 /** The tokens of a Unigram vocabulary. */
 export interface UnigramTokens {
@@ -19,10 +20,10 @@ export interface TokenSpan {
   readonly end: number;
 }
 
-/** Thrown for a character without a token, if there is no unknown token. */
-export class NoUnknownToken extends Error {}
-
 const NONE = -1;
+
+/** SentencePiece's penalty for a character without a token. */
+export const UNKNOWN_PENALTY = 10;
 
 /**
  * A function that splits texts. Of splits with the same sum the first wins that goes over the text from left to right. Unknown characters in
@@ -41,10 +42,11 @@ export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramT
     const sums = new Float64Array(text.length + 1);
     const ids = new Int32Array(text.length + 1);
     const starts = new Int32Array(text.length + 1).fill(NONE);
-    const consider = (start: number, end: number, id: number, score: number): void => {
+    const consider = (start: number, end: number, id: number | undefined, score: number): void => {
       const sum = sums[start]! + score;
       if (starts[end] !== NONE && sum <= sums[end]!) return;
       sums[end] = sum;
+      if (id === undefined) throw new NoUnknownToken("unk_id", "is missing, but a character has no token");
       ids[end] = id;
       starts[end] = start;
     };
@@ -62,7 +64,6 @@ export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramT
         node = trie.step(node, text.charCodeAt(end));
       }
       if (hasCharacter) continue;
-      if (unknown === undefined) throw new NoUnknownToken("a character has no token, and there is no unknown token");
       consider(start, next, unknown, unknownScore);
     }
 

@@ -6,8 +6,8 @@ export interface WordPieces {
   readonly ids: ReadonlyMap<string, number>;
   /** Before every piece of a word but the first: `##`. */
   readonly continuing: string;
-  /** The token of words that can't be written. */
-  readonly unknown: number;
+  /** The token of words that can't be written. @throws NoUnknownToken */
+  readonly unknown: () => number;
   /** Characters of a word. Longer ones are unknown. */
   readonly longestWord: number;
 }
@@ -18,14 +18,14 @@ export function wordPieceEncoder(pieces: WordPieces): (word: string) => number[]
   let longest = 0;
   for (const token of ids.keys()) longest = Math.max(longest, token.length);
   return (word) => {
-    if (word.length > longestWord && Array.from(word).length > longestWord) return [unknown];
+    if (word.length > longestWord && Array.from(word).length > longestWord) return [unknown()];
     const tokens: number[] = [];
     for (let start = 0; start < word.length;) {
       const prefix = start === 0 ? "" : continuing;
       let end = Math.min(word.length, start + longest - prefix.length);
       let id: number | undefined;
       for (; end > start && id === undefined; end--) id = ids.get(prefix + word.slice(start, end));
-      if (id === undefined) return [unknown];
+      if (id === undefined) return [unknown()];
       tokens.push(id);
       start = end + 1;
     }

@@ -1,60 +1,38 @@
-// Stands for a RegExp in calls of String's methods, with a limit on steps and on the length of results.
-import { compile, type Match, type Steps, TooManySteps } from "./matcher.js";
+// A pattern of a tokenizer.json, with a limit on steps: a text, or a regular expression of Oniguruma.
+import { compileOniguruma, type Search, type Steps } from "./matcher.js";
+import { parseOniguruma } from "./oniguruma.js";
 
-/** What the methods of String need of a regular expression with the flags g and u. */
-export class LimitedPattern {
-  readonly flags = "gu";
-  lastIndex = 0;
-  readonly #find: (text: string, from: number) => Match | undefined;
+/** Calls `found` for each match in a text, from its start to its end. As in the Rust library, a text of nothing has none. */
+export type EachMatch = (text: string, found: (start: number, end: number) => void) => void;
 
-  readonly #steps: Steps;
+/** The matches of a text, which may be empty. */
+export function matchesOfText(wanted: string): EachMatch {
+  if (wanted === "") return matchesOf("", { left: Infinity, longest: Infinity });
+  return (text, found) => {
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
+      found(at, at + wanted.length);
+  };
+}
 
-  /** @throws UnknownSyntax */
-  constructor(source: string, steps: Steps) {
-    this.#steps = steps;
-    this.#find = compile(source, steps);
-  }
-
-  [Symbol.match](text: string): string[] | null {
-    const found = Array.from(this.#matches(text), ({ start, end }) => text.slice(start, end));
-    return found.length === 0 ? null : found;
-  }
-
-  *[Symbol.matchAll](text: string): Generator<{ 0: string; index: number }> {
-    for (const { start, end } of this.#matches(text)) yield { 0: text.slice(start, end), index: start };
-  }
-
-  /** The replacement is used as it is written, as in the tokenizers library of Hugging Face. */
-  [Symbol.replace](text: string, replacement: string): string {
-    let result = "";
-    let from = 0;
-    for (const { start, end } of this.#matches(text)) {
-      result += text.slice(from, start) + replacement;
-      if (result.length > this.#steps.longest) throw new TooManySteps("a replacement makes the text too long");
-      from = end;
-    }
-    return result + text.slice(from);
-  }
-
-  [Symbol.split](text: string): (string | undefined)[] {
-    if (text === "") return this.#find(text, 0) === undefined ? [text] : [];
-    const pieces: (string | undefined)[] = [];
-    let from = 0;
-    for (const { start, end, groups } of this.#matches(text)) {
-      if (start === end && (start === from || start >= text.length)) continue; // nothing doesn't split off nothing
-      pieces.push(text.slice(from, start), ...groups.map((group) => group && text.slice(...group)));
-      from = end;
-    }
-    pieces.push(text.slice(from));
-    return pieces;
-  }
-
-  *#matches(text: string): Generator<Match> {
+/**
+ * The matches of a regular expression. As in the Rust library, none is empty where the last one ends.
+ * @throws UnknownSyntax, InvalidPattern
+ */
+export function matchesOf(source: string, steps: Steps): EachMatch {
+  const search: Search = compileOniguruma(parseOniguruma(source), steps);
+  return (text, found) => {
+    if (text === "") return;
+    let last = -1;
     for (let from = 0; from <= text.length;) {
-      const match = this.#find(text, from);
+      const match = search(text, from);
       if (match === undefined) return;
-      yield match;
-      from = match.end === match.start ? match.end + (text.codePointAt(match.end)! > 0xffff ? 2 : 1) : match.end;
+      const { start, end } = match;
+      if (start === end && end === last) {
+        from += from < text.length && text.codePointAt(from)! > 0xffff ? 2 : 1;
+        continue;
+      }
+      from = last = end;
+      found(start, end);
     }
-  }
+  };
 }

@@ -1,6 +1,7 @@
-// Matches regular expressions like JavaScript, in a number of steps that is limited. An engine's own can't be stopped.
+// Matches regular expressions like JavaScript or like Oniguruma, in a number of steps that is limited. An engine's own can't be stopped.
 import { withFixedClasses } from "../unicode/classes.js";
-import { parsePattern, type Part, type Pattern, UnknownSyntax } from "./parse.js";
+import type { More } from "./oniguruma.js";
+import { parsePattern, type Part as PartWith, type Pattern, UnknownSyntax } from "./parse.js";
 
 /** What the patterns of a tokenizer may use while a text is encoded. They share it. */
 export interface Steps {
@@ -26,11 +27,20 @@ type Rest = (at: number) => number;
 /** Matches a part at a position, then the rest. */
 type Matcher = (at: number, rest: Rest) => number;
 type InSet = (codePoint: number) => boolean;
+type Part = PartWith<More>;
+
+/** Finds the leftmost match from a position on. */
+export type Search = (text: string, from: number) => Match | undefined;
 
 /** Compiles the source of a RegExp with the flag u. @throws UnknownSyntax */
-export function compile(source: string, steps: Steps): (text: string, from: number) => Match | undefined {
+export function compile(source: string, steps: Steps): Search {
   const pattern = parsePattern(source);
-  return new Compiler(pattern, steps).search(pattern.part);
+  return new Compiler(pattern, steps, false).search(pattern.part);
+}
+
+/** Compiles a pattern of Oniguruma, in which an iteration that matches nothing ends a repetition. */
+export function compileOniguruma(pattern: Pattern<More>, steps: Steps): Search {
+  return new Compiler(pattern, steps, true).search(pattern.part);
 }
 
 class Compiler {
@@ -39,12 +49,13 @@ class Compiler {
   readonly #sets = new Map<string, InSet>();
 
   constructor(
-    private readonly pattern: Pattern,
+    private readonly pattern: Pattern<More>,
     private readonly steps: Steps,
+    private readonly emptyEnds: boolean,
   ) {}
 
   /** The leftmost match from a position on. */
-  search(part: Part): (text: string, from: number) => Match | undefined {
+  search(part: Part): Search {
     const matcher = this.#matcher(part, false);
     const starts = this.#startsOf(part);
     const done: Rest = (at) => at;
@@ -80,8 +91,9 @@ class Compiler {
 
   #matcher(part: Part, isBack: boolean): Matcher {
     switch (part.kind) {
-      case "set": {
-        const contains = this.#set(part.source);
+      case "set":
+      case "characters": {
+        const contains = this.#setOf(part);
         return (at, rest) => {
           this.#step();
           const next = this.#next(at, contains, isBack);
@@ -108,7 +120,23 @@ class Compiler {
         return this.#edge(part.edge);
       case "same":
         return this.#same(part.group, isBack);
+      case "place":
+        return (at, rest) => {
+          this.#step();
+          return part.holds(this.#text, at) ? rest(at) : -1;
+        };
+      case "atomic": {
+        const match = this.#matcher(part.part, isBack);
+        return (at, rest) => {
+          const end = match(at, (next) => next);
+          return end < 0 ? -1 : rest(end);
+        };
+      }
     }
+  }
+
+  #setOf(part: Part & { kind: "set" | "characters" }): InSet {
+    return part.kind === "set" ? this.#set(part.source) : part.contains;
   }
 
   /** The position after a character of a set, or -1. */
@@ -164,7 +192,8 @@ class Compiler {
   }
 
   #repeat({ part, least, most, isLazy }: Part & { kind: "repeat" }, isBack: boolean): Matcher {
-    if (part.kind === "set" && !isLazy) return this.#repeatSet(this.#set(part.source), least, most, isBack);
+    if ((part.kind === "set" || part.kind === "characters") && !isLazy)
+      return this.#repeatSet(this.#setOf(part), least, most, isBack);
     const match = this.#matcher(part, isBack);
     const inside = groupsIn(part);
     const again = (at: number, count: number, rest: Rest): number => {
@@ -173,8 +202,11 @@ class Compiler {
         if (count >= most) return -1;
         const saved = inside.map((index) => this.#groups[index]);
         for (const index of inside) this.#groups[index] = undefined;
-        // an iteration that matches nothing ends the repetition, as in JavaScript
-        const end = match(at, (next) => (next === at && count >= least ? -1 : again(next, count + 1, rest)));
+        // an iteration that matches nothing isn't one in JavaScript
+        const end = match(at, (next) => {
+          if (next !== at) return again(next, count + 1, rest);
+          return this.emptyEnds ? rest(at) : count >= least ? -1 : again(next, count + 1, rest);
+        });
         if (end < 0) inside.forEach((index, i) => (this.#groups[index] = saved[i]));
         return end;
       };
@@ -267,8 +299,10 @@ class Compiler {
   #startsOf(part: Part): InSet | undefined {
     switch (part.kind) {
       case "set":
-        return this.#set(part.source);
+      case "characters":
+        return this.#setOf(part);
       case "group":
+      case "atomic":
         return this.#startsOf(part.part);
       case "repeat":
         return part.least > 0 ? this.#startsOf(part.part) : undefined;
@@ -305,6 +339,7 @@ function groupsIn(part: Part): number[] {
       return [part.index - 1, ...groupsIn(part.part)];
     case "repeat":
     case "look":
+    case "atomic":
       return groupsIn(part.part);
     case "sequence":
       return part.parts.flatMap(groupsIn);

@@ -1,30 +1,31 @@
 // Parses regular expressions as JavaScript writes them, with the flag u.
 
-/** A part of a regular expression. */
-export type Part =
+/** A part of a regular expression. `More` are parts of another syntax than JavaScript's. */
+export type Part<More = never> =
   /** One character: a set as JavaScript writes it, such as `[a-z]`, `\p{L}` or `a`. */
   | { kind: "set"; source: string }
-  | { kind: "sequence"; parts: Part[] }
-  | { kind: "choice"; options: Part[] }
-  | { kind: "group"; index: number; part: Part }
-  | { kind: "repeat"; part: Part; least: number; most: number; isLazy: boolean }
-  | { kind: "look"; part: Part; isBehind: boolean; isNegated: boolean }
+  | { kind: "sequence"; parts: Part<More>[] }
+  | { kind: "choice"; options: Part<More>[] }
+  | { kind: "group"; index: number; part: Part<More> }
+  | { kind: "repeat"; part: Part<More>; least: number; most: number; isLazy: boolean }
+  | { kind: "look"; part: Part<More>; isBehind: boolean; isNegated: boolean }
   | { kind: "edge"; edge: "start" | "end" | "word" | "notWord" }
-  | { kind: "same"; group: number | string };
+  | { kind: "same"; group: number | string }
+  | More;
 
 /** A parsed regular expression. */
-export interface Pattern {
-  readonly part: Part;
+export interface Pattern<More = never> {
+  readonly part: Part<More>;
   /** Number of groups. */
   readonly groups: number;
   readonly names: ReadonlyMap<string, number>;
 }
 
-/** Thrown for syntax that this parser doesn't have. */
+/** Thrown for syntax that a parser doesn't have. */
 export class UnknownSyntax extends Error {}
 
-/** Groups and repetitions inside each other. */
-const MOST_NESTED = 200;
+/** Groups inside each other. */
+export const MOST_NESTED = 200;
 
 /**
  * Parses the source of a RegExp that the engine has accepted, with the flag u and without i, m and s.
