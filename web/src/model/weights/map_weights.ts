@@ -17,6 +17,12 @@ import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, slotOfMatrix, slotOfVector, We
 import type { MatrixRole, NormRole, VectorRole } from "./tensor_names.js";
 
 /**
+ * Tensors of layers that predict further tokens, under names of their own (`mtp.layers.0`, `model.mtp_block.0`). Released
+ * files have them without a key, and no class of transformers 5.24 reads them.
+ */
+const PREDICTION = /^(model\.(language_model\.)?|language_model\.(model\.)?)?mtp(_\w+)?\./;
+
+/**
  * Tensors that some files contain but the core doesn't need: tables and masks that it computes, and RoPE factors, which
  * ropeConfig() reads.
  */
@@ -100,13 +106,13 @@ class ModelMapper extends WeightMapper {
     }
   }
 
-  /** Layers that predict further tokens come after the others, or have a prefix of their own. */
+  /** Layers that predict further tokens come after the others, if the config counts them, or have names of their own. */
   #isOfPrediction(name: string): boolean {
     const { config, predictionLayers } = this.plan;
-    const prefixes = Array.from({ length: predictionLayers }, (_, index) =>
+    if (PREDICTION.test(name)) return true;
+    return Array.from({ length: predictionLayers }, (_, index) =>
       this.text.nameOf(this.names.layer.replace("{n}", String(config.layers + index))),
-    );
-    return predictionLayers > 0 && [...prefixes, "mtp."].some((prefix) => name.startsWith(prefix));
+    ).some((prefix) => name.startsWith(prefix));
   }
 
   #addNorm(layer: number, role: NormRole): void {

@@ -21,9 +21,18 @@ const NAMING_SCHEMES: readonly TextModelNames["nameOf"][] = [
   (name) => name.replace(/^model\./, ""), // saved without a head, as embedding models are
 ];
 
-/** Tensors of the other parts of such models. */
-const OTHER_PARTS =
-  /^(model\.)?(vision_tower|vision_model|visual|audio_tower|multi_modal_projector|connector|image_newline)(\.|$)/;
+/**
+ * Tensors of the other parts of such models: their first name. Source: the modules beside `language_model` or `text_model`
+ * in the classes of transformers 5.24.
+ */
+const OTHER_PARTS = new RegExp(
+  `^(model\\.)?(${[
+    "(vision|visual|image|video|audio|speech|acoustic|semantic|high_res_vision)(_\\w+)?",
+    "(embed|perception_emb)_\\w+",
+    "(\\w+_)?(projector|projectors|projection|connector|aligner|merger|resampler|resampler_model)",
+    "encoder|view_separator|qformer|query_tokens|vqmodel|generation_(embeddings|head)|word_timestamp_encoder",
+  ].join("|")})(\\.|$)`,
+);
 
 /**
  * Finds the naming scheme of a model in transformers format.
@@ -42,7 +51,8 @@ export function textModelNames(
   }
   const isOther = (name: string): boolean => OTHER_PARTS.test(name);
   // Qwen2-VL's text model is named as if it were the only one
-  if (tensors.has(embedding)) return config?.["vision_config"] === undefined ? TEXT_ONLY : { ...TEXT_ONLY, isOther };
+  const hasOthers = config?.["vision_config"] !== undefined || config?.["audio_config"] !== undefined;
+  if (tensors.has(embedding)) return hasOthers ? { ...TEXT_ONLY, isOther } : TEXT_ONLY;
   const nameOf = NAMING_SCHEMES.find((scheme) => tensors.has(scheme(embedding)));
   return nameOf === undefined ? TEXT_ONLY : { nameOf, isOther };
 }
