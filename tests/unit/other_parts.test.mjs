@@ -57,3 +57,21 @@ for (const [model, names] of [
     const unknown = multimodal(parts, ["model.language_model.layers.0.other.weight"]);
     await assert.rejects(rw.model(written(unknown, "safetensors")), { code: "UNSUPPORTED_MODEL" });
   });
+
+test("biases of latent attention are a feature that this package doesn't have", async () => {
+  const parts = await partsOf("deepseek_v3", "safetensors");
+  for (const module of ["q_a_proj", "kv_a_proj_with_mqa"]) {
+    const biases = parts.tensors
+      .filter(({ name }) => name.endsWith(`.self_attn.${module}.weight`))
+      .map(({ name, shape: [rows] }) => ({
+        name: name.replace(/weight$/, "bias"),
+        type: "f32",
+        shape: [rows],
+        data: new Uint8Array(4 * rows),
+      }));
+    const files = written({ ...parts, tensors: [...parts.tensors, ...biases] }, "safetensors");
+    await assert.rejects(rw.model(files), { code: "UNSUPPORTED_MODEL", message: new RegExp(`${module}\\.bias`) });
+  }
+  const files = written({ ...parts, keys: { ...parts.keys, attention_bias: true } }, "safetensors");
+  await assert.rejects(rw.model(files), { code: "UNSUPPORTED_MODEL", message: /attention_bias.* is true/ });
+});

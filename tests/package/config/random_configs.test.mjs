@@ -31,6 +31,9 @@ const REFUSALS = {
     /can't be proportional in "deepseek_v4"/,
   ],
   "its class takes another base than the released models have": [/rope_theta: is missing/],
+  "a YaRN of three elements, whose second pair is scaled as the first, or of one, which has no frequency": [
+    /leaves [13] rotated elements, but yarn needs an even number/,
+  ],
   "the model's length is below the original one": [/max_position_embeddings: .* at least the original length/],
   "rotations that no config of this package describes": [
     / is not supported: /,

@@ -96,6 +96,12 @@ export function withDerivedLengths(draft: ConfigDraft): ConfigDraft {
 }
 
 /**
+ * Types with a ramp over the pairs. transformers and vLLM make it for half of an odd width, rounded down, and the
+ * frequencies for half of it rounded up: they stop at 5 elements and more, and scale both pairs of 3 as the first.
+ */
+const BY_PAIRS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
+
+/**
  * Derives rotary_dim, the rotary offset and the query temperature, and freezes the result.
  *
  * @throws INVALID_CONFIG (pairing or head_dim missing; nothing to rotate; a query temperature without its length)
@@ -114,6 +120,10 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     fail("INVALID_CONFIG", "rope_scaling.attn_factor", `is read for ${rope_type} by llama.cpp only; set compat to it`);
   }
   const width = rotatedWidthOf(head_dim, draft, rope_type);
+  if (width % 2 !== 0 && BY_PAIRS.includes(rope_type)) {
+    const message = `leaves ${width} rotated elements, but ${rope_type} needs an even number: its ramp has a value for each pair`;
+    fail("INVALID_CONFIG", draft.partial_rotary_factor === undefined ? "rotary_dim" : "partial_rotary_factor", message);
+  }
   const rotary_dim = width < head_dim ? (draft.rotary_dim ?? width + (width % 2)) : width;
   const in_scaling = reads(rope_type, "original_max_position_embeddings");
   const last = draft.rotates_last && head_dim > rotary_dim ? head_dim - rotary_dim : undefined;

@@ -8,6 +8,7 @@ import { columnsOf, rowsOf, type TensorRows, type WeightMapping } from "../weigh
 import { MODEL_MATRICES, namesOf, NO_LAYER } from "../weights/weight_mapper.js";
 import { invalid, type LowRank, unsupported } from "./low_rank.js";
 import { otherFormat, type OtherFormat } from "./other_format.js";
+import { olderName } from "./renamed_modules.js";
 
 /** A matrix as rows of numbers. @internal */
 export interface Matrix {
@@ -58,10 +59,12 @@ export function findTargets(
   const uses = usesOf(mappings);
   const isOther = (files.kind === "gguf") !== plan.reader.isGguf;
   return lowRanks.map((lowRank) => {
-    const { target } = lowRank;
-    const translated = isOther ? otherFormat(plan, target) : undefined;
+    // PEFT names modules as its version of transformers does, and the file as the model was first released.
+    const names = [lowRank.target, olderName(plan.reader.architecture, lowRank.target)];
+    const translated = isOther ? names.map((name) => otherFormat(plan, name)).find(Boolean) : undefined;
     if (isOther && translated === undefined) refuseFormat(files, lowRank, plan);
-    const found = findUses(uses, plan, translated?.name ?? target);
+    const inFile = translated === undefined ? names : [translated.name];
+    const found = inFile.map((name) => findUses(uses, plan, name)).find(Boolean);
     if (found === undefined) return refuseMissing(files, lowRank, plan);
     return checked(files, lowRank, found, translated);
   });
@@ -80,6 +83,9 @@ function usesOf(mappings: readonly WeightMapping[]): ReadonlyMap<string, Uses> {
   return uses;
 }
 
+/** Where the text model is in a class of a multimodal model. */
+const MULTIMODAL = /^(model\.)?(language_model|text_model)\.(model\.)?/;
+
 /** Adapters name modules as the model's class does, and files of multimodal models have other prefixes. */
 function findUses(uses: ReadonlyMap<string, Uses>, plan: ModelPlan, name: string): Uses | undefined {
   const names = namesOf(plan);
@@ -87,7 +93,11 @@ function findUses(uses: ReadonlyMap<string, Uses>, plan: ModelPlan, name: string
   const kind = plan.reader.isGguf ? "gguf" : "safetensors";
   const tensors = new Map([...uses].map(([key, { tensor }]) => [key, tensor]));
   const { nameOf } = textModelNames({ kind, tensors }, embedding, names);
-  const found = uses.get(name) ?? uses.get(nameOf(name)) ?? uses.get(nameOf(`model.${name}`));
+  // Classes with a head have the encoder in a module of their own, which files may leave out.
+  const prefix = names.prefixes?.find((start) => name.startsWith(start)) ?? "";
+  const inner = name.slice(prefix.length).replace(MULTIMODAL, "model.");
+  const tried = [name, nameOf(name), nameOf(`model.${name}`), inner, nameOf(inner)];
+  const found = tried.map((one) => uses.get(one)).find(Boolean);
   if (found !== undefined || name !== `${names.head}.weight`) return found;
   // the head is tied to the embedding, and the adapter changes only the head
   const tied = uses.get(nameOf(embedding));

@@ -87,6 +87,10 @@ function hasQueryLatent(reader: ConfigReader): boolean {
 }
 
 function latentSizes(reader: ConfigReader): LatentSizes {
+  if (reader.boolean(["attention_bias", ""], false)) {
+    const message = "is true: this package doesn't support biases of the latents' projections";
+    reader.refuse("UNSUPPORTED_MODEL", "attention_bias", message);
+  }
   const size = (config: string, gguf: string, fallback?: number): number =>
     reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
   const latent_size = size("kv_lora_rank", "attention.kv_lora_rank");

@@ -188,7 +188,16 @@ export class WeightMapper {
 
   bias(stem: string, role: MatrixRole): StoredTensor | undefined {
     const needed = this.plan.architecture.biases?.(this.plan.reader).includes(role) ?? false;
-    return needed ? this.tensor(`${stem}.bias`) : this.find(`${stem}.bias`);
+    const bias = needed ? this.tensor(`${stem}.bias`) : this.find(`${stem}.bias`);
+    if (bias !== undefined && slotOfVector(`${role}_bias` as VectorRole) < 0) {
+      const { reader } = this.plan;
+      reader.refuse(
+        "UNSUPPORTED_MODEL",
+        bias.name,
+        `this package doesn't support ${reader.architecture} models with it`,
+      );
+    }
+    return bias;
   }
 
   normBias(stem: string): StoredTensor | undefined {
