@@ -28,7 +28,7 @@ const NAMING_SCHEMES: readonly TextModelNames["nameOf"][] = [
 const OTHER_PARTS = new RegExp(
   `^(model\\.)?(${[
     "(vision|visual|image|video|audio|speech|acoustic|semantic|high_res_vision)(_\\w+)?",
-    "(embed|perception_emb)_\\w+",
+    "embed_(vision|audio)|perception_emb_norm",
     "(\\w+_)?(projector|projectors|projection|connector|aligner|merger|resampler|resampler_model)",
     "encoder|view_separator|qformer|query_tokens|vqmodel|generation_(embeddings|head)|word_timestamp_encoder",
   ].join("|")})(\\.|$)`,
