@@ -6,7 +6,7 @@ import { parse } from "../../../../build/package/text/template/parse/parser.js";
 import { programOf } from "../../../../build/package/text/template/template.js";
 
 const messages = [{ role: "user", content: "Heave!" }];
-const render = (template) => renderChat(template, messages);
+const render = (template) => renderChat(template, messages, { onWarning: () => {} });
 const names = { isFilter: () => true, isTest: () => true };
 
 // texts of jinja2 3.1.6 with trim_blocks, lstrip_blocks and loop controls
