@@ -200,3 +200,13 @@ for (const [name, golden] of Object.entries(added.tokenizers)) {
     });
   });
 }
+
+test("tokenizer.json: a Split that merges its matches with what is before them", async () => {
+  const split = { type: "Split", pattern: { String: " " }, behavior: "MergedWithPrevious", invert: false };
+  const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false };
+  const tokenizer = await tokenizerFromJson({
+    pre_tokenizer: { type: "Sequence", pretokenizers: [split, bytes] },
+    model: { type: "BPE", vocab: { Ġ: 0, a: 1, aĠ: 2 }, merges: ["a Ġ"] },
+  });
+  assert.deepEqual(ids(tokenizer, "a a"), [2, 1]); // tokenizers 0.23.3
+});
