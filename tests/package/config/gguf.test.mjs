@@ -108,7 +108,7 @@ test("YaRN with every key", () => {
     "rope.scaling.factor": 4,
     "rope.scaling.original_context_length": 8192,
     "rope.scaling.attn_factor": f32(0.9),
-    "rope.scaling.yarn_ext_factor": f32(0.5),
+    "rope.scaling.yarn_ext_factor": f32(0.5), // llama.cpp reads it for Grok only
     "rope.scaling.yarn_attn_factor": f32(1.2079441),
     "rope.scaling.yarn_beta_fast": 16,
     "rope.scaling.yarn_beta_slow": 2,
@@ -118,7 +118,6 @@ test("YaRN with every key", () => {
     rope_type: "yarn",
     factor: 4,
     attention_factor: f32(1.2079441),
-    extrapolation_factor: 0.5,
     beta_fast: 16,
     beta_slow: 2,
     attn_factor: 0.9,

@@ -8,8 +8,11 @@ import { largestDifference } from "./models.mjs";
 
 const FOLDER = process.env.ROPEWALK_RANDOM ?? fileURLToPath(new URL("../../golden/random", import.meta.url));
 
-/** The cases in a file: the committed ones, or those of a longer run. */
-export const casesOf = (name) => JSON.parse(readFileSync(join(FOLDER, name), "utf8")).cases;
+/** What a generator wrote: the committed file, or that of a longer run. */
+export const drawn = (name) => JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
+
+/** The cases in a file. */
+export const casesOf = (name) => drawn(name).cases;
 
 const LIMIT = 1e-4; // f32 against f64, as in parity.test.mjs
 const STEPS = 4;

@@ -74,7 +74,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
   // Half-split in both.
   ...paired("half", [
     {
-      hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell exaone starcoder2
+      hf: `qwen2_moe qwen3_moe Dream falcon RefinedWeb RefinedWebModel falcon_h1 orion codeshell starcoder2
         olmo2 olmoe plamo dots1 llada_moe hunyuan hunyuan_v1_dense hunyuan_v1_moe grovemoe mimo jais2 rnd1
         PanguEmbedded aria_text diffllama doge deepseek_ocr2_encoder gradium_phonon_tts
         kyutai_speech_to_text lasr_encoder mimi mimi_decoder mimi_encoder moshi pocket_tts pocket_tts_audio_tokenizer
@@ -82,6 +82,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
         llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded cogvlm talkie hrm_text`,
     },
+    { hf: "exaone", gguf: "exaone", rope_theta: 5e5 },
     { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
     { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
     { hf: "idefics", derives_head_dim: true },

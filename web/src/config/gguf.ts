@@ -133,7 +133,7 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   // llama.cpp uses linear if no type is named, and reads a factor of 0 as absent.
   const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);
   const factor = numberOf(file, "rope.scaling.factor") ?? numberOf(file, "rope.scale_linear") ?? 0;
-  const alpha = numberOf(file, "rope.scaling.alpha") ?? 0;
+  const alpha = (file.arch === "hunyuan_vl" ? numberOf(file, "rope.scaling.alpha") : undefined) ?? 0;
   const attn = numberOf(file, "rope.scaling.attn_factor");
   const attn_factor = attn === undefined || attn === 1 ? {} : { attn_factor: attn };
 
@@ -159,7 +159,7 @@ function yarnOf(file: Metadata, factor: number): RopeScaling {
   const own = numberOf(file, "rope.scaling.yarn_attn_factor");
   const isGrok = yarnFamilyOf(file.arch) === "grok";
   const multiplies = isGrok || (own !== undefined && own < 1);
-  const extrapolation = numberOf(file, "rope.scaling.yarn_ext_factor");
+  const extrapolation = isGrok ? numberOf(file, "rope.scaling.yarn_ext_factor") : undefined;
   return withoutAbsent<RopeScaling>({
     rope_type: "yarn",
     factor,
@@ -196,7 +196,8 @@ function sectionsOf(file: Metadata, family: Partial<Family>): RopeScaling {
 }
 
 function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: number | undefined): number | undefined {
-  const given = numberOf(file, "attention.scale") ?? 0;
+  const isGranite = file.arch.startsWith("granite");
+  const given = isGranite ? (numberOf(file, "attention.scale") ?? 0) : 0; // llama.cpp reads it for no other
   if (given !== 0) return given;
   if (typeof family.softmax === "number") return family.softmax;
   if (family.mla) {

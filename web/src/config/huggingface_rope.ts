@@ -57,10 +57,11 @@ export function readRope(
   // a layer type: transformers' rule.
   const top_level = integerOf(text, ["original_max_position_embeddings"]) ?? family.original_max_position_embeddings;
   const original = kind === undefined ? (top_level ?? own) : (own ?? top_level);
+  const isHalf = config["rope_interleave"] === false || config["rope_interleave"] === null;
   return withoutAbsent({
     model_type,
     head_dim,
-    pairing: family.pairing === "interleaved_to_half" && config["rope_interleave"] === false ? "half" : family.pairing,
+    pairing: family.pairing === "interleaved_to_half" && isHalf ? "half" : family.pairing,
     rope_theta: rope_theta ?? thetaOf(text, family),
     ...rotated,
     max_position_embeddings: integerOf(text, MAX_LENGTH) ?? family.max_position_embeddings,

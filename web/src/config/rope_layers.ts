@@ -108,7 +108,8 @@ function ggufLayers(file: Metadata, pairing: Pairing | undefined): boolean[] {
   const family = knownFamily("gguf", file.arch);
   const layers = layerIndices(firstCountOf(file, "block_count"), `${file.arch}.block_count`);
   if (isWithoutRope("gguf", file.arch)) return layers.map(() => false);
-  const listed = valueOf(file, "attention.rope_pattern");
+  const isRead = file.arch === "granite_swa" || family.gguf_pairing === undefined; // of the known ones, llama.cpp reads it there
+  const listed = isRead ? valueOf(file, "attention.rope_pattern") : undefined;
   if (isArray(listed)) return layers.map((i) => Boolean(listed[i] ?? true));
   familyOf("gguf", file.arch, pairing);
   const heads = valueOf(file, "attention.head_count_kv");

@@ -4,6 +4,7 @@ import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { fieldOf } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
+import { CLASS_ALIASES, CLASS_DEFAULTS } from "./architectures/class_defaults.js";
 import { MAX_LAYERS } from "./limits.js";
 
 /**
@@ -11,23 +12,6 @@ import { MAX_LAYERS } from "./limits.js";
  * prefix.
  */
 export type ConfigKey = readonly [config: string | readonly string[], gguf: string];
-
-/**
- * Defaults of transformers' config classes, by `model_type`, for keys that released config.json files omit. The
- * multimodal Gemma 3 models omit every key whose value is that of the 4B model.
- * @internal
- */
-export const CLASS_DEFAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  gemma3_text: {
-    vocab_size: 262208,
-    num_attention_heads: 8,
-    num_key_value_heads: 4,
-    head_dim: 256,
-    rms_norm_eps: 1e-6,
-    max_position_embeddings: 131072,
-    query_pre_attn_scalar: 256,
-  },
-};
 
 /**
  * Reads values from config.json or GGUF metadata. A value of the wrong type, or a missing value without a fallback,
@@ -40,9 +24,11 @@ export class ConfigReader {
   readonly isGguf: boolean;
   /** `model_type`, or `general.architecture`. */
   readonly architecture: string;
-  /** The whole config.json or metadata, as ropeConfig() takes it. */
+  /** The whole config.json or metadata, as ropeConfig() takes it, with the sizes that a config.json leaves out. */
   readonly source: Dict;
   readonly #values: Dict;
+  /** What the class of transformers has for keys that config.json leaves out. */
+  readonly #defaults: Dict;
   readonly #tensors: ModelFiles["tensors"];
   readonly #prefix: string;
 
@@ -57,16 +43,26 @@ export class ConfigReader {
     const name = values[key];
     if (typeof name !== "string") this.refuse("INVALID_FILE", key, `must name the architecture (got ${show(name)})`);
     this.architecture = name;
-    this.#values =
-      this.isGguf || !Object.hasOwn(CLASS_DEFAULTS, name) ? values : { ...CLASS_DEFAULTS[name], ...values };
+    this.#defaults = (this.isGguf ? undefined : rowOf(CLASS_DEFAULTS, name)) ?? {};
+    const aliases = (this.isGguf ? undefined : rowOf(CLASS_ALIASES, name)) ?? {};
+    this.#values = withoutAliases(values, aliases);
     this.#prefix = this.isGguf ? `${name}.` : "";
+    if (this.isGguf) return;
+    const complete = { ...values, ...sizesOf({ ...(hasOwnNames(values) ? {} : this.#defaults), ...this.#values }) };
+    this.source = values === nested ? { ...this.source, text_config: complete } : complete;
   }
 
-  /** The unchecked value of a key, and the path where it was found. */
+  /**
+   * The unchecked value of a key, and the path where it was found. A key that the file leaves out has the default of its class in
+   * transformers. A null is none.
+   */
   find([config, gguf]: ConfigKey): { value: unknown; path: string } {
     const names = this.isGguf ? [this.#prefix + gguf] : [config].flat();
-    const path = names.find((name) => this.#values[name] !== undefined && this.#values[name] !== null) ?? names[0]!;
-    return { value: this.#values[path] ?? undefined, path };
+    const present = names.filter((name) => Object.hasOwn(this.#values, name) && this.#values[name] !== undefined);
+    const path = present.find((name) => this.#values[name] !== null) ?? present[0];
+    if (path !== undefined) return { value: this.#values[path] ?? undefined, path };
+    const name = names.find((key) => Object.hasOwn(this.#defaults, key)) ?? names[0]!;
+    return { value: Object.hasOwn(this.#defaults, name) ? this.#defaults[name] : undefined, path: name };
   }
 
   /** Whether config.json has a key and says null, which isn't the default of its class. */
@@ -116,7 +112,7 @@ export class ConfigReader {
 
   boolean(key: ConfigKey, fallback: boolean): boolean {
     const { value, path } = this.find(key);
-    if (value === undefined) return fallback;
+    if (value === undefined) return fallback && !this.isNull(key); // Python's None is false
     if (typeof value !== "boolean") this.refuse("INVALID_FILE", path, `must be true or false (got ${show(value)})`);
     return value;
   }
@@ -134,4 +130,26 @@ export class ConfigReader {
   refuse(code: "INVALID_FILE" | "UNSUPPORTED_MODEL", field: string, message: string): never {
     fail(code, fieldOf(this.file, field), message);
   }
+}
+
+function rowOf<Row>(table: Readonly<Record<string, Row>>, name: string): Row | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** Values by the names of the class's fields. As in transformers, another name of a key wins over its own. */
+function withoutAliases(values: Dict, aliases: Readonly<Record<string, string>>): Dict {
+  const renamed = Object.entries(aliases).filter(([alias]) => Object.hasOwn(values, alias));
+  return { ...values, ...Object.fromEntries(renamed.map(([alias, key]) => [key, values[alias]])) };
+}
+
+/** Sizes by which a RoPE is computed. */
+const SIZES =
+  "hidden_size num_attention_heads num_hidden_layers n_embd n_head n_layer qk_nope_head_dim qk_rope_head_dim";
+
+/** Whether sizes have the names of GPT-2, which configs of other code have for classes with the usual names. */
+const hasOwnNames = (values: Dict): boolean => "n_embd" in values || "n_head" in values || "n_layer" in values;
+
+function sizesOf(values: Dict): Dict {
+  const present = SIZES.split(" ").filter((key) => Object.hasOwn(values, key));
+  return Object.fromEntries(present.map((key) => [key, values[key]]));
 }

@@ -146,7 +146,9 @@ export function planOf(
   const norm_epsilon = reader.number(epsilon, 1e-5);
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
-  const isWithoutRope = reader.isGguf && !reader.boolean(["", "rope.scaling.finetuned"], true);
+  // a switch in files of Granite, and only information in others
+  const isGranite = reader.isGguf && reader.architecture.startsWith("granite");
+  const isWithoutRope = isGranite && !reader.boolean(["", "rope.scaling.finetuned"], true);
   const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
   const encoder = encoderOf(architecture, reader);
   const noText = whyNoText(files, architecture, reader);

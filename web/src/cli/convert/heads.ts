@@ -8,7 +8,7 @@ import type { RopeOverrides } from "../../config/overrides.js";
 import { ropeConfig } from "../../config/rope_config.js";
 import type { RopeConfig } from "../../config/types.js";
 import { RopewalkError, fail } from "../../base/errors.js";
-import { CLASS_DEFAULTS } from "../../model/config_reader.js";
+import { CLASS_DEFAULTS } from "../../model/architectures/class_defaults.js";
 import { parseConfig } from "../input_file.js";
 
 /** The heads of a model. */

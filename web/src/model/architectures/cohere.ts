@@ -14,7 +14,7 @@ const cohere: Architecture = {
   queryKeyNorm: (reader) => (hasQueryKeyNorm(reader) ? "each_head" : "none"),
   isParallel: () => true,
   biases: biasesIf("attention_bias", [...QKV, "output"]),
-  factors: (reader) => ({ logit_scale: reader.number(["logit_scale", "logit_scale"], 0.0625) }),
+  factors: (reader) => ({ logit_scale: reader.number(["logit_scale", "logit_scale"], 1) }),
 };
 
 /** Command-R, and Command-R7B with windows. @internal */

@@ -1,4 +1,6 @@
 // DeepSeek-V2 and V3, and others with multi-head latent attention.
+import { isDict } from "../../base/dict.js";
+import { show } from "../../base/show.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM } from "../limits.js";
 import { llamaNames } from "../weights/tensor_names.js";
@@ -43,6 +45,7 @@ export const DEEPSEEK_ROWS: readonly Architecture[] = [
   {
     ...deepseek3,
     huggingFace: ["glm4_moe_lite"],
+    check: refusePartialRotation,
     experts: (reader) => groupedExperts(reader, { ...V3, dense: 1, scale: 1.8 }),
   },
   {
@@ -112,4 +115,13 @@ function latentSizes(reader: ConfigReader): LatentSizes {
 function denseLayers(reader: ConfigReader): (layer: number) => LayerShape {
   reader.integer(HEADS);
   return () => ({});
+}
+
+/** The class rotates a part of the part of a head that others of this kind rotate whole. */
+function refusePartialRotation(reader: ConfigReader): void {
+  const { value: ropes } = reader.find(["rope_parameters", ""]);
+  const share = isDict(ropes) ? ropes["partial_rotary_factor"] : undefined;
+  const { value = share } = reader.find(["partial_rotary_factor", ""]);
+  if (value !== undefined && value !== null && value !== 1)
+    reader.refuse("UNSUPPORTED_MODEL", "partial_rotary_factor", `must be 1 (got ${show(value)})`);
 }

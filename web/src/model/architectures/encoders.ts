@@ -220,7 +220,11 @@ export const ENCODER_ROWS: readonly Architecture[] = [
 
 /** Both sides of a local layer: a token sees those at most half a window away. */
 function modernBertWindows(reader: ConfigReader): (layer: number) => number {
-  const window = reader.integer(["local_attention", "attention.sliding_window"], reader.isGguf ? 0 : 128, 0);
+  const window = reader.integer(
+    ["local_attention", "attention.sliding_window"],
+    reader.isGguf ? 0 : 128,
+    reader.isGguf ? 0 : 2,
+  );
   const types = reader.list(["layer_types", ""]);
   const pattern = reader.list(["", "attention.sliding_window_pattern"]);
   const every = reader.integer(["global_attn_every_n_layers", "attention.sliding_window_pattern"], 3, 0);

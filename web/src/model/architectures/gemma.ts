@@ -37,6 +37,7 @@ const gemma3: Architecture = {
   gguf: ["gemma3", "gemma-embedding"],
   norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS],
   queryKeyNorm: () => "head",
+  factors: (reader) => ({ ...gemmaFactors(reader), attention_soft_cap: 0 }), // the class has the key and doesn't use it
   window: (reader) => {
     const windowOf = slidingWindows({ tokens: 4096, slides: byPattern(6) }, { slides: allButEvery(6) })(reader);
     return isEmbeddingGemma(reader) ? (layer) => (windowOf(layer) > 0 ? bothSides(windowOf(layer)) : 0) : windowOf;

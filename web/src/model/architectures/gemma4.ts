@@ -32,6 +32,7 @@ const gemma4: Architecture = {
   layer: gemma4Layer,
   experts: gemma4Experts,
   expertLayout: "rows",
+  check: refuseBothDirections,
   names: llamaNames(
     {
       attention_post_norm: "post_attention_layernorm",
@@ -110,6 +111,13 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
     experts: () => undefined,
   },
 ];
+
+/** "vision" is about the tokens of images. */
+function refuseBothDirections(reader: ConfigReader): void {
+  const { value, path } = reader.find(["use_bidirectional_attention", ""]);
+  if (!reader.isGguf && value === "all")
+    reader.refuse("UNSUPPORTED_MODEL", path, 'is "all": Gemma 4 that reads a whole text at once is not supported');
+}
 
 function hasExperts(reader: ConfigReader): boolean {
   return reader.isGguf

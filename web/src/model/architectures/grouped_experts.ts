@@ -1,5 +1,5 @@
 // Mixtures of experts as in DeepSeek: a router with groups and a bias, experts that every token uses, and dense layers first.
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import type { LayerNames } from "../weights/tensor_names.js";
 import type { ExpertConfig } from "./architecture.js";
@@ -52,7 +52,7 @@ export function groupedExperts(reader: ConfigReader, defaults: RoutingDefaults):
   const isSigmoid = isGguf
     ? reader.integer(["", "expert_gating_func"], byDefault, 0) === 2
     : defaults.weight === "sigmoid";
-  const groups = reader.integer(["n_group", "expert_group_count"], 1, 0, experts.experts) || 1;
+  const groups = groupsOf(reader, experts.experts);
   return {
     ...experts,
     weight: isSigmoid ? "sigmoid" : "softmax",
@@ -61,7 +61,23 @@ export function groupedExperts(reader: ConfigReader, defaults: RoutingDefaults):
       isGguf ? 1 : (defaults.scale ?? 1),
     ),
     expert_groups: groups,
-    expert_groups_used: groups > 1 ? reader.integer(["topk_group", "expert_group_used_count"], 1, 1, groups) : 1,
+    expert_groups_used: groupsUsed(reader, groups),
     expert_group_best: groups > 1 && isSigmoid ? 2 : 1,
   };
+}
+
+/** Groups of experts, all of one size. */
+function groupsOf(reader: ConfigReader, experts: number): number {
+  const key: ConfigKey = ["n_group", "expert_group_count"];
+  const groups = reader.integer(key, 1, 0, experts) || 1;
+  if (experts % groups !== 0)
+    reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${experts} experts (got ${groups})`);
+  return groups;
+}
+
+/** Without groups, transformers needs a number above 0, and llama.cpp doesn't read it. */
+function groupsUsed(reader: ConfigReader, groups: number): number {
+  if (reader.isGguf && groups === 1) return 1;
+  const most = groups === 1 ? undefined : groups;
+  return Math.min(groups, reader.integer(["topk_group", "expert_group_used_count"], groups, 1, most));
 }
