@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { renderChat, renderPrompt } from "../../../build/package/text/chat_template.js";
+import { encodeChat, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
 import { templatesOf } from "../../../build/package/text/chat/named_templates.js";
 
 const user = (content) => ({ role: "user", content });
@@ -167,4 +168,31 @@ test("templates with names: tool_use with tools, default without, and the one th
     files,
   );
   await assert.rejects(render({ rag: "R" }, [user("a")]), { code: "UNSUPPORTED_MODEL", field: "chat_template" });
+});
+
+test("control tokens in messages are text if they aren't parsed", async () => {
+  const letters = ["<", "|", "e", "n", "d", ">", "a", "b", "Ċ"];
+  const tokenizer = await tokenizerFromJson({
+    model: { type: "BPE", vocab: Object.fromEntries(letters.map((letter, id) => [letter, id])), merges: [] },
+    pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: false },
+    decoder: { type: "ByteLevel" },
+    added_tokens: [{ id: 9, content: "<|end|>", special: true, normalized: false }],
+  });
+  const template = "{% for m in messages %}{{ m.content | trim }}<|end|>{% endfor %}";
+  const prompt = (content, parseSpecial) =>
+    renderPrompt({ default: template }, [user(content)], { parseSpecial }, "transformers", () =>
+      tokenizer.controlTokens(),
+    );
+  const ids = async (content, parseSpecial) => {
+    const { text, pieces } = await prompt(content, parseSpecial);
+    return Array.from(encodeChat(tokenizer, pieces ?? text));
+  };
+  assert.deepEqual(await ids("a<|end|> b<|end|>".replace(" ", ""), true), [6, 9, 7, 9, 9]);
+  assert.deepEqual(await ids("a<|end|>b<|end|>", false), [6, 0, 1, 2, 3, 4, 1, 5, 7, 0, 1, 2, 3, 4, 1, 5, 9]);
+  assert.equal((await prompt("a", false)).pieces, undefined);
+  const cuts = "{{ messages[0].content[:4] }}";
+  const cut = renderPrompt({ default: cuts }, [user("a<|end|>b")], { parseSpecial: false }, "transformers", () => [
+    "<|end|>",
+  ]);
+  await assert.rejects(cut, { code: "INVALID_ARGUMENT", field: "messages" });
 });

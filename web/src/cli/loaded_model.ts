@@ -1,7 +1,8 @@
 // Loads a model for a command and describes it.
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
-import type { HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js";
+import type { ChatMessage, ChatOptions, HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js";
+import { warningsOf } from "../text/chat/problems.js";
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
@@ -28,9 +29,31 @@ export interface ChatTemplateFlags {
   chatTemplate?: string;
 }
 
+/** The options --template-name and --no-parse-special. */
+export function messageOptions(): Option[] {
+  return [
+    new Option("--template-name <name>", "which of the model's chat templates to use (default: default, or tool_use)"),
+    new Option("--no-parse-special", "read control tokens in messages as text"),
+  ];
+}
+
+/** Flags of {@link messageOptions}. */
+export interface MessageFlags {
+  templateName?: string;
+  parseSpecial: boolean;
+}
+
+/** The options of chats from the flags of a command. */
+export function messageOptionsFrom({
+  templateName,
+  parseSpecial,
+}: MessageFlags): Pick<ChatOptions, "templateName" | "parseSpecial"> {
+  return { ...(templateName !== undefined && { templateName }), parseSpecial };
+}
+
 /** Throws UNSUPPORTED_MODEL for a model that has no chat template and got none. */
-export function requireTemplate({ info, chatTemplate }: Model, otherwise: string): void {
-  if (chatTemplate !== undefined) return;
+export function requireTemplate({ info, chatTemplates }: Model, otherwise: string): void {
+  if (Object.keys(chatTemplates).length > 0) return;
   const advice = `pass one with --chat-template, or ${otherwise}`;
   fail("UNSUPPORTED_MODEL", `${info.name}: chat_template`, `the model has no chat template; ${advice}`);
 }
@@ -99,4 +122,18 @@ export function choiceLine({ repository, commit, file, reason, bytes }: HubChoic
 export function modelSummary({ info }: Model): string {
   const { name, architecture, parameters, loadedFormats, memory } = info;
   return `${name}: ${architecture}, ${parameters.toLocaleString("en")} weights as ${Object.keys(loadedFormats).join(", ")}, ${formatBytes(memory.weights)}`;
+}
+
+/** The token ids of messages, rendered as llama.cpp's server does. What the prompt lacks is noted. */
+export async function chatTokens(
+  terminal: Terminal,
+  model: Model,
+  messages: readonly ChatMessage[],
+  flags: MessageFlags,
+): Promise<Int32Array> {
+  const { tokens, problems } = await model.readPrompt(messages, messageOptionsFrom(flags), "llama.cpp");
+  const asked = problems.find(({ isAsked }) => isAsked);
+  if (asked !== undefined) fail("INVALID_ARGUMENT", asked.field, asked.problem);
+  for (const warning of warningsOf(problems)) terminal.note(`warning: ${warning}`);
+  return tokens;
 }

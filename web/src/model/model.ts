@@ -7,7 +7,7 @@ import { checkOptions } from "../base/options.js";
 import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
 import type { Rules } from "../text/chat/adapt.js";
-import { withWarnings } from "../text/chat/with_warnings.js";
+import { wholeText, withWarnings } from "../text/chat/with_warnings.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { tokenIds } from "../base/lists.js";
 import type { Adapter } from "./adapters/adapter.js";
@@ -249,8 +249,8 @@ export class Model implements Disposable {
   }
 
   /** The token ids of a prompt, and what it lacks. @internal */
-  readPrompt(prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
-    return readModelPrompt(this, prompt, options);
+  readPrompt(prompt: Prompt, options: PromptOptions, rules?: Rules): Promise<ReadPrompt> {
+    return readModelPrompt(this, prompt, options, rules);
   }
 
   /**
@@ -259,7 +259,7 @@ export class Model implements Disposable {
    * (the template has an error).
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    return (await withWarnings(options, (given) => this.renderPrompt(messages, given))).text;
+    return wholeText(await withWarnings(options, (given) => this.renderPrompt(messages, given)));
   }
 
   /** Renders a chat, and says what the prompt lacks. @internal */

@@ -39,6 +39,8 @@ export interface ChatCompletion {
       content: string | null;
       refusal: null;
       reasoning_content?: string;
+      /** The same under the name that other servers give it. */
+      reasoning?: string;
       tool_calls?: ToolCall[];
     };
     logprobs: ChoiceLogprobs | null;
@@ -61,6 +63,8 @@ export interface ChatDelta {
   role?: "assistant";
   content?: string;
   reasoning_content?: string;
+  /** The same under the name that other servers give it. */
+  reasoning?: string;
   tool_calls?: ToolCallDelta[];
 }
 
@@ -132,7 +136,7 @@ export async function* chatChunks(
 /** @param index - of the call in the answer */
 function deltaOf(part: Exclude<AnswerPart, { isCallEnd: true }>, index: number): ChatDelta {
   if ("content" in part) return { content: part.content };
-  if ("reasoning" in part) return { reasoning_content: part.reasoning };
+  if ("reasoning" in part) return { reasoning_content: part.reasoning, reasoning: part.reasoning };
   if ("arguments" in part) return { tool_calls: [{ index, function: { arguments: part.arguments } }] };
   const called = { name: part.call, arguments: "" };
   return { tool_calls: [{ index, id: newCallId(), type: "function", function: called }] };
@@ -156,7 +160,7 @@ export async function wholeChat(
       const { message } = choice;
       if (delta.content) message.content = (message.content ?? "") + delta.content;
       if (delta.reasoning_content)
-        message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content;
+        message.reasoning = message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content;
       for (const call of delta.tool_calls ?? []) addCall((message.tool_calls ??= []), call);
       if (logprobs !== null) {
         const content = [...(choice.logprobs?.content ?? []), ...(logprobs.content ?? [])];

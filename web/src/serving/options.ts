@@ -1,5 +1,5 @@
 // Options of what serves a model.
-import { optionalFunction, wholeNumber } from "../base/checks.js";
+import { optionalFunction, trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { checkOptions, optionNames } from "../base/options.js";
@@ -20,6 +20,8 @@ export interface ServingOptions {
   adapters?: AdapterOptions;
   /** Which of the model's chat templates to use, as in `model.renderChat()`. Default: `tool_use` for calls with tools, else `default`. */
   templateName?: string;
+  /** False: control tokens that are written in messages are text, as in `model.promptTokens()`. Default: true. */
+  parseSpecial?: boolean;
   /** Called with what a prompt lacks because the chat template leaves it out, such as text beside calls. Default: `console.warn`. */
   onWarning?: (message: string) => void;
 }
@@ -36,6 +38,7 @@ export interface Serving {
 /** How chats are rendered. */
 export interface ServedChats {
   readonly templateName: string | undefined;
+  readonly parseSpecial: boolean;
   readonly onWarning: ServingOptions["onWarning"];
 }
 
@@ -50,9 +53,10 @@ export function readServing(options: ServingOptions | undefined, call: string): 
     name: true,
     adapters: true,
     templateName: true,
+    parseSpecial: true,
     onWarning: true,
   });
-  const { parallel, name, adapters, templateName, onWarning } = checkOptions(options, names);
+  const { parallel, name, adapters, templateName, parseSpecial, onWarning } = checkOptions(options, names);
   if (name !== undefined && (typeof name !== "string" || name === ""))
     fail("INVALID_ARGUMENT", "name", `must be a text that isn't empty (got ${show(name)})`);
   if (adapters !== undefined) listOf(adapters, "adapters", "loaded adapters");
@@ -60,7 +64,11 @@ export function readServing(options: ServingOptions | undefined, call: string): 
     parallel: wholeNumber(parallel ?? 1, 1, 32, "parallel"),
     name,
     adapting: adapters === undefined ? {} : { adapters },
-    chats: { templateName, onWarning: optionalFunction(onWarning, "onWarning") },
+    chats: {
+      templateName,
+      parseSpecial: trueOrFalse(parseSpecial ?? true, "parseSpecial"),
+      onWarning: optionalFunction(onWarning, "onWarning"),
+    },
   };
 }
 

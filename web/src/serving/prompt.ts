@@ -33,7 +33,7 @@ const TEMPLATE_INPUTS = ["messages", "tools", "add_generation_prompt", "bos_toke
 async function readChat(
   model: ServedModel,
   request: ChatRequest,
-  { templateName }: ServedChats,
+  { templateName, parseSpecial }: ServedChats,
 ): Promise<{ generation: Generation; warnings: string[] }> {
   const { tools, forced, variables, count, isParallel } = request;
   checkModel(model, request);
@@ -48,7 +48,12 @@ async function readChat(
   const format = required?.format ?? request.format;
   if (format !== undefined && answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "format", "must be text for this model, whose answers consist of channels");
-  const given = { ...(tools.length > 0 && { tools }), ...(templateName !== undefined && { templateName }), variables };
+  const given = {
+    ...(tools.length > 0 && { tools }),
+    ...(templateName !== undefined && { templateName }),
+    variables,
+    parseSpecial,
+  };
   const rendered = await model.renderPrompt(request.messages, given, "llama.cpp");
   const warnings = readProblems(rendered, request.fieldOf);
   const { open, close } = answers.reasoning ?? { open: "", close: "" };
@@ -56,7 +61,9 @@ async function readChat(
   // a format has no room for reasoning, so the reasoning block is closed at once
   const closed = isReasoning && format !== undefined ? `\n${close}\n\n` : "";
   const begun = required?.lead ?? "";
-  const prompt = await encodeChat(model.tokenizer, rendered.text + closed + begun);
+  const added = { text: closed + begun, isPlain: false };
+  const whole = rendered.pieces === undefined ? rendered.text + added.text : [...rendered.pieces, added];
+  const prompt = await encodeChat(model.tokenizer, whole);
   checkLength(model, prompt, "messages", "the chat");
   const generation: Generation = {
     prompt,

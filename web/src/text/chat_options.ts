@@ -20,6 +20,11 @@ export interface ChatOptions {
   now?: Date;
   /** Other variables that the template reads, such as `enable_thinking`. */
   variables?: Readonly<Record<string, unknown>>;
+  /**
+   * Recognize control tokens that are written in messages, tools and variables, such as `<|im_end|>`. Default true, as in transformers and
+   * llama.cpp. False reads them as text, for people who aren't trusted: `promptTokens()` only, as text can't say which is which.
+   */
+  parseSpecial?: boolean;
   /** Called with each text and call that isn't in the prompt, because the template leaves it out. Default: `console.warn`. */
   onWarning?: (message: string) => void;
 }
@@ -33,5 +38,6 @@ export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()"
   endToken: true,
   now: true,
   variables: true,
+  parseSpecial: true,
   onWarning: true,
 });

@@ -5,7 +5,9 @@ import { fail, RopewalkError } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
 import type { Rules } from "./chat/adapt.js";
+import { ControlMarks, hasToken, type PromptPiece } from "./chat/control_tokens.js";
 import type { ChatMessage } from "./chat/messages.js";
+import type { Chat } from "./chat/render.js";
 import { type ChatTemplates, templateFor } from "./chat/named_templates.js";
 import type { ChatProblem } from "./chat/problems.js";
 import { type PromptOptions, withWarnings } from "./chat/with_warnings.js";
@@ -13,12 +15,15 @@ import type { ChatOptions } from "./chat_options.js";
 
 export type { ChatMessage, ContentPart } from "./chat/messages.js";
 export type { ChatTemplates } from "./chat/named_templates.js";
+export type { PromptPiece } from "./chat/control_tokens.js";
 export type { PromptOptions } from "./chat/with_warnings.js";
 export type { ChatOptions } from "./chat_options.js";
 
 /** A prompt, and what it lacks. @internal */
 export interface ChatPrompt {
   readonly text: string;
+  /** The text in pieces, if control tokens in some of them are text. */
+  readonly pieces?: readonly PromptPiece[];
   readonly problems: readonly ChatProblem[];
 }
 
@@ -48,7 +53,9 @@ export async function renderPrompt(
   messages: readonly ChatMessage[],
   options: PromptOptions,
   rules: Rules = "transformers",
+  controlTokens: () => readonly string[] = () => [],
 ): Promise<ChatPrompt> {
+  const { parseSpecial = true } = options;
   const { tools, variables } = readInputs(messages, options);
   const now = timeOf(options);
   const source = templateFor(templates, options.templateName, (tools ?? []).length > 0);
@@ -60,9 +67,52 @@ export async function renderPrompt(
   };
   const chat = { messages, tools, variables: { ...dates, ...variables }, now, rules };
   const { text, lost, losesTools } = renderMessages(template, chat);
+  const pieces = trueOrFalse(parseSpecial, "parseSpecial")
+    ? undefined
+    : readPieces(controlTokens(), chat, text, (marked) => renderMessages(template, marked).text);
   const problems = lost.map(({ field, problem, role }) => ({ field, problem, isAsked: role !== "assistant" }));
   const problem = "the model's chat template doesn't write them, so the model can't see them";
-  return { text, problems: losesTools ? [...problems, { field: "tools", problem, isAsked: false }] : problems };
+  return {
+    text,
+    ...(pieces && { pieces }),
+    problems: losesTools ? [...problems, { field: "tools", problem, isAsked: false }] : problems,
+  };
+}
+
+/**
+ * The pieces of a prompt whose inputs have control tokens; undefined if they have none.
+ * @throws INVALID_ARGUMENT: the template changes texts that have them
+ */
+function readPieces(
+  tokens: readonly string[],
+  chat: Chat,
+  text: string,
+  render: (chat: Chat) => string,
+): PromptPiece[] | undefined {
+  const { messages, tools, variables } = chat;
+  const { bos_token: begin, eos_token: end, ...given } = variables;
+  const inputs = JSON.stringify([messages, tools, given]);
+  if (!hasToken(tokens, textsIn([messages, tools, given]))) return undefined;
+  const marks = new ControlMarks(tokens, inputs + text);
+  const marked = {
+    ...chat,
+    messages: marks.mark(messages) as Chat["messages"],
+    tools: marks.mark(tools) as Chat["tools"],
+    variables: { ...(marks.mark(given) as Chat["variables"]), bos_token: begin, eos_token: end },
+  };
+  const pieces = marks.pieces(render(marked));
+  if (pieces.map((piece) => piece.text).join("") !== text)
+    fail(
+      "INVALID_ARGUMENT",
+      "messages",
+      "have control tokens in places where the model's chat template reads them; leave these out",
+    );
+  return pieces;
+}
+
+function textsIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "object" && value !== null ? Object.values(value).map(textsIn).join("\n") : "";
 }
 
 /** Checks the option `chatTemplate`, without messages. Throws INVALID_ARGUMENT. @internal */

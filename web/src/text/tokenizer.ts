@@ -6,6 +6,7 @@ import { isRevoked } from "../base/typed_arrays.js";
 import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
+import type { PromptPiece } from "./chat/control_tokens.js";
 import type { Warn } from "./named_tokens.js";
 import { readWorldTokenizer } from "./world_tokenizer.js";
 import { WORLD_FILE } from "./world_vocabulary.js";
@@ -80,14 +81,17 @@ export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokeniz
  * it also where its template doesn't write it.
  * @internal
  */
-export function encodeChat<Tokens>(tokenizer: ChatEncoder<Tokens>, text: string): Tokens {
-  return tokenizer.encodeChat?.(text) ?? tokenizer.encode(text, { special: false });
+export function encodeChat<Tokens>(tokenizer: ChatEncoder<Tokens>, text: string | readonly PromptPiece[]): Tokens {
+  return tokenizer.encodeChat?.(text) ?? tokenizer.encode(textOf(text), { special: false });
 }
+
+const textOf = (text: string | readonly PromptPiece[]): string =>
+  typeof text === "string" ? text : text.map((piece) => piece.text).join("");
 
 /** A tokenizer that may know how its model's chats begin; `Tokens` are token ids or a promise of them. */
 export interface ChatEncoder<Tokens> {
   encode(text: string, options?: EncodeOptions): Tokens;
-  encodeChat?(text: string): Tokens;
+  encodeChat?(text: string | readonly PromptPiece[]): Tokens;
 }
 
 /** The tokenizer in the files of a model or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */

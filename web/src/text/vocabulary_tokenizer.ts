@@ -6,6 +6,7 @@ import { checkOptions, optionNames, type OptionNames } from "../base/options.js"
 import { show } from "../base/show.js";
 import { assemble, type Assembly, type Templates } from "./components/templates.js";
 import type { DecodeOptions, TokenStream, TokenTexts } from "./token_stream.js";
+import type { PromptPiece } from "./chat/control_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Options for encoding. */
@@ -158,14 +159,34 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   /** @internal */
-  encodeChat(text: string): Int32Array {
-    const tokens = this.encode(text, { special: false });
+  encodeChat(text: string | readonly PromptPiece[]): Int32Array {
+    const tokens = typeof text === "string" ? this.encode(text, { special: false }) : this.#encodePieces(text);
     const begin = this.#beginsChats ? this.beginToken : undefined;
     if (begin === undefined || tokens[0] === begin) return tokens;
     const all = new Int32Array(tokens.length + 1);
     all[0] = begin;
     all.set(tokens, 1);
     return all;
+  }
+
+  /** Encodes each piece by itself, as transformers does: after a line break, so that none gets the space that begins a text. */
+  #encodePieces(pieces: readonly PromptPiece[]): Int32Array {
+    const line = this.encode("\n", { special: false });
+    const tokens = pieces.flatMap(({ text, isPlain }, i) => {
+      if (text === "") return [];
+      const encode = (whole: string): Int32Array => this.encode(whole, { special: false, parseSpecial: !isPlain });
+      const after = encode(`\n${text}`);
+      const isAfter = i > 0 && line.every((token, at) => after[at] === token);
+      return Array.from(isAfter ? after.subarray(line.length) : encode(text));
+    });
+    return Int32Array.from(tokens);
+  }
+
+  /** The texts of control tokens. @internal */
+  controlTokens(): string[] {
+    return this.#vocabulary.pieces.filter(
+      (piece, id): piece is string => piece !== undefined && piece !== "" && this.#vocabulary.isSpecial(id),
+    );
   }
 
   decode(tokens: Iterable<number>, options?: DecodeOptions): string {

@@ -16,7 +16,7 @@ import type {
 } from "../model/session/options.js";
 import type { Kernels } from "../load/kernels.js";
 import type { Build } from "../load/runtime.js";
-import type { ChatTemplates } from "../text/chat_template.js";
+import type { ChatTemplates, PromptPiece } from "../text/chat_template.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 
 /** Callback options. Functions can't be cloned, so the Worker asks the client to call them. @internal */
@@ -100,7 +100,7 @@ export interface ServerMethods {
   cachedModels(): Promise<CachedModel[]>;
   deleteCachedModel(source: string): Promise<boolean>;
   tokenizer(source: object, tokenizerConfig?: object): Promise<TokenizerHandle>;
-  encodeChat(tokenizer: number, text: string): Int32Array;
+  encodeChat(tokenizer: number, text: string | readonly PromptPiece[]): Int32Array;
   session(model: number, options: SessionOptions): SessionHandle;
   openSession(model: number, name: string, options: OpenSessionOptions): Promise<SessionHandle>;
   fork(session: number, options: ForkOptions): SessionHandle;

@@ -20,6 +20,7 @@ import type {
 } from "../model/session/options.js";
 import type { Session } from "../model/session/session.js";
 import type { Ropewalk } from "../load/runtime.js";
+import type { PromptPiece } from "../text/chat_template.js";
 import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
 import { registerErrorTransfer } from "./error_transfer.js";
 import { receivedAdapters } from "./worker_adapter.js";
@@ -158,7 +159,7 @@ export class RpcServer implements ServerMethods {
     return this.#addTokenizer(await this.#rw.tokenizer(source, tokenizerConfig));
   }
 
-  encodeChat(tokenizer: number, text: string): Int32Array {
+  encodeChat(tokenizer: number, text: string | readonly PromptPiece[]): Int32Array {
     return encodeChat(this.#get("tokenizer", tokenizer), text);
   }
 

@@ -29,7 +29,7 @@ import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
 import type { Rules } from "../text/chat/adapt.js";
-import { withWarnings } from "../text/chat/with_warnings.js";
+import { wholeText, withWarnings } from "../text/chat/with_warnings.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
 import type { RpcClient } from "./rpc_client.js";
@@ -162,7 +162,7 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.renderChat`.
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    return (await withWarnings(options, (given) => this.renderPrompt(messages, given))).text;
+    return wholeText(await withWarnings(options, (given) => this.renderPrompt(messages, given)));
   }
 
   /** Renders a chat, and says what the prompt lacks. @internal */

@@ -1,6 +1,7 @@
 // The Worker's counterpart of Tokenizer.
 import { listOf } from "../base/lists.js";
 import type { DecodeOptions, EncodedPair, EncodeOptions } from "../text/tokenizer.js";
+import type { PromptPiece } from "../text/chat_template.js";
 import type { RpcClient } from "./rpc_client.js";
 import type { TokenizerHandle, TokenizerProperties } from "./protocol.js";
 
@@ -40,7 +41,7 @@ export class WorkerTokenizer implements TokenizerProperties {
   }
 
   /** Encodes a chat that a template has rendered. @internal */
-  encodeChat(text: string): Promise<Int32Array> {
+  encodeChat(text: string | readonly PromptPiece[]): Promise<Int32Array> {
     return this.#client.send((server) => server.encodeChat(this.#id, text));
   }
 

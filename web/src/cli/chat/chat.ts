@@ -11,7 +11,14 @@ import { formatFrom } from "../generate/format_flags.js";
 import { samplingFrom } from "../generate/sampling.js";
 import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, modelSummary, requireTemplate } from "../loaded_model.js";
+import {
+  chatTemplateOption,
+  chatTokens,
+  type MessageFlags,
+  messageOptions,
+  modelSummary,
+  requireTemplate,
+} from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import { ropeOverridesFrom } from "../rope_options.js";
@@ -19,7 +26,7 @@ import type { Terminal } from "../terminal.js";
 import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
 import { type Answer, type AnswerOptions, Conversation } from "./conversation.js";
 
-interface Flags extends TextFlags {
+interface Flags extends TextFlags, MessageFlags {
   maxTokens: number;
   session?: string;
 }
@@ -40,6 +47,8 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .option("--system <text>", "system message (default: none)")
     .addOption(chatTemplateOption())
+    .addOption(messageOptions()[0]!)
+    .addOption(messageOptions()[1]!)
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
     .option(
       "--session <file>",
@@ -57,7 +66,9 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     requireTemplate(model, "use ropewalk generate");
     if (flags.chatTemplate !== undefined) await model.renderChat([{ role: "user", content: "" }]); // its errors now, not at the first message
-    const conversation = new Conversation(model, flags.system, options);
+    const conversation = new Conversation(model, flags.system, options, (messages) =>
+      chatTokens(terminal, model, messages, flags),
+    );
     try {
       if (flags.session !== undefined) await continueChat(terminal, model, conversation, flags.session, flags);
       const { maxTokens, whenFull } = flags;

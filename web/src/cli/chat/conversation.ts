@@ -43,13 +43,20 @@ export class Conversation {
   readonly session: Session;
   /** Context length of the session when the chat began. */
   readonly startLength: number;
-  readonly #model: Model;
   #messages: ChatMessage[];
   /** The system message, which is never removed. */
   readonly #system: readonly ChatMessage[];
 
-  constructor(model: Model, system: string | undefined, options: SessionOptions) {
-    this.#model = model;
+  readonly #read: (messages: readonly ChatMessage[]) => Promise<Int32Array>;
+
+  /** @param read - the token ids of messages */
+  constructor(
+    model: Model,
+    system: string | undefined,
+    options: SessionOptions,
+    read: (messages: readonly ChatMessage[]) => Promise<Int32Array>,
+  ) {
+    this.#read = read;
     this.#system = system === undefined ? [] : [{ role: "system", content: system }];
     this.#messages = [...this.#system];
     this.session = model.session(options);
@@ -139,7 +146,7 @@ export class Conversation {
   /** The tokens of all messages. If they don't fit, applies the policy. */
   async #fittingPrompt(policy: FullPolicy): Promise<Int32Array> {
     for (;;) {
-      const prompt = await this.#model.promptTokens(this.#messages);
+      const prompt = await this.#read(this.#messages);
       if (prompt.length < this.session.contextLength) return prompt;
       if (policy === "extend") {
         this.session.extend();

@@ -5,7 +5,7 @@ import { fail } from "../../base/errors.js";
 import type { FinishReason, GenerateOptions, Model, Piece, Session } from "../../index.node.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, requireTemplate } from "../loaded_model.js";
+import { chatTemplateOption, chatTokens, type MessageFlags, messageOptions, requireTemplate } from "../loaded_model.js";
 import { repeatable, parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import type { Terminal } from "../terminal.js";
@@ -15,7 +15,7 @@ import { samplingFrom } from "./sampling.js";
 import { keepSession, openSession } from "./session_file.js";
 import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
 
-interface Flags extends TextFlags {
+interface Flags extends TextFlags, MessageFlags {
   maxTokens?: number;
   stop?: string[];
   ignoreEnd?: true;
@@ -76,7 +76,9 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
       "--session <file>",
       "keep what was read in a file: a later prompt with the same beginning reads only the rest; the file is made or replaced",
     )
-    .addOption(chatTemplateOption());
+    .addOption(chatTemplateOption())
+    .addOption(messageOptions()[0]!)
+    .addOption(messageOptions()[1]!);
   addTextOptions(command, "stop", "discard the older half");
   command
     .addHelpText("after", EXAMPLES)
@@ -95,13 +97,15 @@ async function run(
   for (const [option, value] of [
     ["--system", flags.system],
     ["--chat-template", flags.chatTemplate],
+    ["--template-name", flags.templateName],
+    ["--no-parse-special", flags.parseSpecial ? undefined : ""],
   ] as const)
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
   if (flags.session !== undefined) await checkOutputFile(flags.session, "--session");
   const text = prompt === "-" ? await readStream(process.stdin) : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
-    const tokens = await tokensOf(model, text, flags);
+    const tokens = await tokensOf(terminal, model, text, flags);
     const session = await openSession(model, flags.session, options, tokens);
     try {
       const { pieces, ...generated } = await generate(
@@ -124,13 +128,14 @@ async function run(
   });
 }
 
-async function tokensOf(model: Model, text: string, { chat, system }: Flags): Promise<Int32Array> {
+async function tokensOf(terminal: Terminal, model: Model, text: string, flags: Flags): Promise<Int32Array> {
+  const { chat, system } = flags;
   const messages = [
     ...(system === undefined ? [] : [{ role: "system", content: system }]),
     { role: "user", content: text },
   ];
   if (chat) requireTemplate(model, "leave out --chat");
-  const tokens = await model.promptTokens(chat ? messages : text);
+  const tokens = chat ? await chatTokens(terminal, model, messages, flags) : await model.promptTokens(text);
   if (tokens.length === 0)
     fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token; pass some text");
   return tokens;

@@ -28,6 +28,8 @@ export interface AppSettings {
   name: string | undefined;
   /** Adapters of all requests. */
   adapters: AdapterOptions | undefined;
+  /** How chats are rendered. */
+  chats?: Pick<NonNullable<Parameters<typeof openaiClient>[1]>, "templateName" | "parseSpecial" | "onWarning">;
 }
 
 /** The server, without its port. */
@@ -42,8 +44,13 @@ export interface App {
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
 export function createApp(model: Model, settings: AppSettings): App {
-  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters } = settings;
-  const client = openaiClient(model, { parallel, ...(name !== undefined && { name }), ...(adapters && { adapters }) });
+  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters, chats } = settings;
+  const client = openaiClient(model, {
+    ...chats,
+    parallel,
+    ...(name !== undefined && { name }),
+    ...(adapters && { adapters }),
+  });
   const queue = new RequestQueue(parallel, maxQueue);
   const closing = new AbortController();
   const running = new Set<Promise<void>>();

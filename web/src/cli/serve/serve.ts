@@ -5,7 +5,16 @@ import { fail } from "../../base/errors.js";
 import { isFolder } from "../../files/node_files.js";
 import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
-import { chatTemplateOption, type ChatTemplateFlags, modelOptions, modelSummary, withModel } from "../loaded_model.js";
+import {
+  chatTemplateOption,
+  type ChatTemplateFlags,
+  type MessageFlags,
+  messageOptions,
+  messageOptionsFrom,
+  modelOptions,
+  modelSummary,
+  withModel,
+} from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
@@ -14,7 +23,7 @@ import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
-interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
+interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags, MessageFlags {
   host: string;
   name?: string;
   port: number;
@@ -59,6 +68,8 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .option("--max-queue <n>", "requests that may wait; the next ones get 429", parseInteger(0), 16)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
     .addOption(chatTemplateOption())
+    .addOption(messageOptions()[0]!)
+    .addOption(messageOptions()[1]!)
     .addOption(threadOption())
     .addOption(quantizeOption())
     .addOption(kvOption())
@@ -80,11 +91,15 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
     const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
     const { adapters } = await loadAdapters(terminal, model, flags, signal);
     const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
-    const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters });
+    const chats = {
+      ...messageOptionsFrom(flags),
+      onWarning: (message: string) => terminal.note(`warning: ${message}`),
+    };
+    const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters, chats });
     const server = await listen(app.fetch, host, port);
     if (!isLocal && token === undefined)
       terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
-    if (model.info.generates && model.chatTemplate === undefined)
+    if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
       terminal.note(
         "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
       );

@@ -12,6 +12,7 @@ import {
 } from "../../text/chat_template.js";
 import type { ChatProblem } from "../../text/chat/problems.js";
 import { encodeChat, type Tokenizer } from "../../text/tokenizer.js";
+import type { VocabularyTokenizer } from "../../text/vocabulary_tokenizer.js";
 
 /** A prompt: text, token ids, or the messages of a chat. */
 export type Prompt = string | Iterable<number> | readonly ChatMessage[];
@@ -39,7 +40,8 @@ export async function renderModelPrompt(
   const { beginToken, endTokens } = tokenizer;
   const textOf = (token: number | undefined): string => (token === undefined ? "" : tokenizer.token(token));
   const tokens = { beginToken: textOf(beginToken), endToken: textOf(endTokens[0]) };
-  return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, rules);
+  const controlTokens = (): readonly string[] => (tokenizer as Partial<VocabularyTokenizer>).controlTokens?.() ?? [];
+  return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, rules, controlTokens);
 }
 
 /** A prompt's token ids, and what it lacks. @internal */
@@ -49,12 +51,17 @@ export interface ReadPrompt {
 }
 
 /** The token ids of a prompt. @internal */
-export async function readModelPrompt(model: ChatModel, prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+export async function readModelPrompt(
+  model: ChatModel,
+  prompt: Prompt,
+  options: PromptOptions,
+  rules?: Rules,
+): Promise<ReadPrompt> {
   if (typeof prompt === "string") return { tokens: model.tokenizer.encode(prompt), problems: [] };
   const items = listOf(prompt, "prompt", "text, token ids or messages");
   const [first] = items;
   const areMessages = typeof first === "object" && first !== null && !isArray(first);
   if (!areMessages) return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
-  const { text, problems } = await renderModelPrompt(model, items as ChatMessage[], options);
-  return { tokens: encodeChat(model.tokenizer, text), problems };
+  const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options, rules);
+  return { tokens: encodeChat(model.tokenizer, pieces ?? text), problems };
 }

@@ -71,7 +71,8 @@ function conversationsWith(template: ChatTemplate, role: string, content: unknow
   if (role === "tool") {
     const { content: empty, arguments: form = "object" } = callForms(template, ["", undefined, null]);
     const result = { ...message, name: NAME, tool_call_id: CALL_ID };
-    return [[[user, callMessage(template, empty, form), result], { tools: [TOOL] }]];
+    const messages = [user, callMessage(template, empty, form), result];
+    return [[TOOL], [CALLED], []].map((tools) => [messages, { tools }]);
   }
   return role === "system"
     ? [[[message, user], {}]]
@@ -107,6 +108,7 @@ export function callForms(template: ChatTemplate, contents: readonly CallContent
     const answer = { role: "assistant", content: said(template, "assistant", SOME_TEXT) };
     const conversations: readonly (readonly [after: readonly object[], tools: readonly object[]])[] = [
       [[result, answer, user], [TOOL]],
+      [[result, answer, user], [CALLED]],
       [[result], [TOOL]],
       [[result, answer, user], []],
       [[], []],

@@ -1,4 +1,5 @@
 // The option `onWarning` of what renders a chat, here or in a Worker.
+import { fail } from "../../base/errors.js";
 import { optionalFunction } from "../../base/checks.js";
 import { checkOptions } from "../../base/options.js";
 import { CHAT_OPTIONS, type ChatOptions } from "../chat_options.js";
@@ -17,4 +18,15 @@ export async function withWarnings<Result extends { readonly problems: readonly 
   const result = await call(given);
   warn(result.problems, onWarning);
   return result;
+}
+
+/** The text of a chat. @throws INVALID_ARGUMENT: text can't say which control tokens are text */
+export function wholeText({ text, pieces }: { readonly text: string; readonly pieces?: unknown }): string {
+  if (pieces !== undefined)
+    fail(
+      "INVALID_ARGUMENT",
+      "messages",
+      "have control tokens, and text can't say that they are none; call promptTokens(), or leave out parseSpecial",
+    );
+  return text;
 }

@@ -1,0 +1,168 @@
+"""random/messages.json: conversations drawn at random, and what transformers renders of them in the form that each template reads.
+
+The templates are this project's, one for each form of contents, arguments and tools, so the form that each of them reads is known here.
+"""
+# compare: --cases 4000
+# test: tests/unit/text/random_messages.test.mjs
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+from transformers.utils.chat_template_utils import render_jinja_template
+
+ROLES = "[{{ m.role }}]"
+TOOLS = {
+    "nested": "{% for t in tools or [] %}<{{ t.function.name }}|{{ t.function.parameters | tojson }}>{% endfor %}",
+    "flat": "{% for t in tools or [] %}<{{ t.name }}|{{ t.parameters | tojson }}>{% endfor %}",
+}
+CONTENTS = {
+    "text": "{{ (m['content'] or '') | trim }}",
+    "joined": "{{ m['content'] + ';' }}",
+    "none": "{% if m['content'] is none %}-{% else %}{{ m['content'] }}{% endif %}",
+    "parts": "{% for p in m['content'] %}{% if p['type'] == 'text' %}{{ p['text'] }}|{% endif %}{% endfor %}",
+    "selected": "{% for p in m['content'] | selectattr('type', 'equalto', 'text') %}{{ p['text'] }},{% endfor %}",
+    "both": "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content or [] %}({{ p.text }}){% endfor %}{% endif %}",
+}
+ARGUMENTS = {
+    "object": "{{ c.function.arguments | tojson }}",
+    "items": "{% for k, v in c.function.arguments.items() %}{{ k }}={{ v | tojson }};{% endfor %}",
+    "text": "{{ '' + c.function.arguments }}",
+}
+REASONING = ["reasoning_content", "thinking", "reasoning"]
+WORDS = ["rope", "Knoten", "縄 🪢", "a  b", "\"quoted\"", "it's", "{x}", "<b>", "\\n", "1.50", "é\u0301", "line\nbreak", "None", "tie"]
+
+
+def template(content, arguments, tools, reasoning):
+    return (
+        TOOLS[tools]
+        + "{% for m in messages %}" + ROLES
+        + ("{% if m." + reasoning + " %}~{{ m." + reasoning + " }}~{% endif %}")
+        + CONTENTS[content]
+        + "{% for c in m.tool_calls or [] %}({{ c.function.name }} " + ARGUMENTS[arguments] + "){% endfor %}\n{% endfor %}"
+        + "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+
+
+def text(draw):
+    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, 5)))
+
+
+def value(draw, depth=0):
+    kinds = ["text", "int", "big", "float", "bool", "none"] + (["list", "dict"] if depth < 3 else [])
+    kind = draw.choice(kinds)
+    if kind == "text":
+        return draw.choice(["", text(draw)])
+    if kind == "int":
+        return draw.randint(-1000, 1000)
+    if kind == "big":
+        return draw.randint(10**16, 10**22)
+    if kind == "float":
+        return draw.choice([1.0, -0.5, 1e-7, 2.5e20, 0.1])
+    if kind == "list":
+        return [value(draw, depth + 1) for _ in range(draw.randint(0, 3))]
+    if kind == "dict":
+        return named(draw, depth + 1)
+    return draw.choice([True, False]) if kind == "bool" else None
+
+
+def named(draw, depth=0):
+    keys = draw.sample(["city", "10", "2", "a b", "ключ", "x", "n"], draw.randint(1, 4))
+    return {key: value(draw, depth) for key in keys}
+
+
+def content_of(draw):
+    if draw.random() < 0.7:
+        return text(draw)
+    return [{"type": "text", "text": text(draw)} for _ in range(draw.randint(1, 3))]
+
+
+def conversation(draw):
+    messages = [{"role": "system", "content": content_of(draw)}] if draw.random() < 0.4 else []
+    for _ in range(draw.randint(1, 3)):
+        messages.append({"role": "user", "content": content_of(draw)})
+        answer = {"role": "assistant"}
+        if draw.random() < 0.3:
+            answer[draw.choice(REASONING)] = text(draw)
+        if draw.random() < 0.5:
+            answer["tool_calls"] = [
+                {"id": f"call{n:05}", "type": "function", "function": {"name": draw.choice(["tie", "find_rope"]), "arguments": json.dumps(named(draw), ensure_ascii=False)}}
+                for n in range(draw.randint(1, 2))
+            ]
+            answer["content"] = draw.choice([None, "", content_of(draw)])
+            messages.append(answer)
+            messages += [
+                {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"], "content": content_of(draw)}
+                for call in answer["tool_calls"]
+            ]
+        else:
+            messages.append({**answer, "content": content_of(draw)})
+    if draw.random() < 0.5:
+        messages.append({"role": "user", "content": content_of(draw)})
+    return messages
+
+
+def in_form(messages, content, arguments):
+    """Messages as the template reads them: llama.cpp's rule, and None where a template asks for it."""
+    return [message_in_form(dict(message), content, arguments) for message in messages]
+
+
+def message_in_form(message, content, arguments):
+    given = message.get("content")
+    if given in (None, ""):
+        if given is None and content not in ("none", "joined"):
+            message.pop("content")  # transformers leaves out what is None
+        elif content in ("parts", "selected"):
+            message["content"] = [{"type": "text", "text": ""}]
+        else:
+            message["content"] = None if content == "none" and given is None else ""
+    elif isinstance(given, str) and content in ("parts", "selected"):
+        message["content"] = [{"type": "text", "text": given}]
+    elif isinstance(given, list) and content not in ("parts", "selected", "both"):
+        message["content"] = "\n".join(part["text"] for part in given)
+    if message.get("tool_calls") and arguments != "text":
+        message["tool_calls"] = [
+            {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}} for call in message["tool_calls"]
+        ]
+    reasoning = next((message[name] for name in REASONING if name in message), None)
+    return message if reasoning is None else {**message, **{name: reasoning for name in REASONING}}
+
+
+def draw_case(draw):
+    forms = {
+        "content": draw.choice(list(CONTENTS)),
+        "arguments": draw.choice(list(ARGUMENTS)),
+        "tools": draw.choice(list(TOOLS)),
+        "reasoning": draw.choice(REASONING),
+    }
+    source = template(**forms)
+    messages = conversation(draw)
+    names = draw.sample(["tie", "find_rope", "measure"], draw.randint(0, 2))
+    tools = [{"name": name, "description": text(draw), "parameters": {"type": "object", "properties": {}}} for name in names]
+    nested = [{"type": "function", "function": tool} for tool in tools]
+    prompt = draw.random() < 0.7
+    rendered, _ = render_jinja_template(
+        conversations=[in_form(messages, forms["content"], forms["arguments"])],
+        tools=(nested if forms["tools"] == "nested" else tools) or None,
+        chat_template=source,
+        add_generation_prompt=prompt,
+    )
+    given = draw.choice([tools, nested])
+    return {"forms": forms, "template": source, "messages": messages, "tools": given, "prompt": prompt, "text": rendered[0]}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=140)
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2] / "random" / "messages.json")
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    cases = [draw_case(draw) for _ in range(options.cases)]
+    golden = {"source": "transformers 5.24.0, render_jinja_template", "seed": options.seed, "cases": cases}
+    options.output.write_text(json.dumps(golden, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
