@@ -174,8 +174,8 @@ test("control tokens in messages are text if they aren't parsed", async () => {
   const letters = ["<", "|", "e", "n", "d", ">", "a", "b", "Ċ"];
   const tokenizer = await tokenizerFromJson({
     model: { type: "BPE", vocab: Object.fromEntries(letters.map((letter, id) => [letter, id])), merges: [] },
-    pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: false },
-    decoder: { type: "ByteLevel" },
+    pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
+    decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
     added_tokens: [{ id: 9, content: "<|end|>", special: true, normalized: false }],
   });
   const template = "{% for m in messages %}{{ m.content | trim }}<|end|>{% endfor %}";
