@@ -82,7 +82,6 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       gguf: `qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell exaone starcoder2 olmoe plamo plamo2 dots1
         llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded cogvlm talkie hrm_text`,
     },
-    { hf: "exaone", gguf: "exaone", rope_theta: 5e5 },
     { hf: "hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", head_dim: 128 },
     { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
     { hf: "idefics", derives_head_dim: true },
@@ -112,7 +111,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { hf: "apertus", gguf: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
     { hf: "cwm", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
     { hf: "solar_open", rope_theta: 1e6, head_dim: 128, reads_partial: true },
-    { hf: "bitnet flex_olmo", gguf: "bitnet", rope_theta: 5e5 },
+    { hf: "bitnet flex_olmo exaone", gguf: "bitnet exaone", rope_theta: 5e5 },
     { hf: "hy_v3", gguf: "hy_v3", rope_theta: 11158840, head_dim: 128 },
     { hf: "lfm2 lfm2_moe", gguf: "lfm2 lfm2moe", rope_theta: 1e6 },
     { hf: "phi phi-msft", gguf: "phi2", partial_rotary_factor: 0.5 },

@@ -3,7 +3,7 @@ for the results.
 
 `--cases N` is the number of values of each field, and of each group of fields in each model.
 """
-# compare: --cases 3 --models 25
+# compare: --cases 1
 # test: tests/package/model/random/config_fields.test.mjs
 
 import argparse
