@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, "..", "..");
 
 for (const { name, options, tests } of await readGenerators()) {
   test(name, () => {
-    assert.match(options.join(" "), /^--cases \d+$/);
+    assert.match(options.join(" "), /^--cases \d+( --[a-z]+ \d+)*$/);
     for (const path of tests) assert.ok(existsSync(join(root, path)), `${path} exists`);
     assert.ok(existsSync(join(root, "tests", "golden", "random", `${name}.json`)), "its bounded file exists");
   });
