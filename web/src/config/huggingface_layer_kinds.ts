@@ -108,10 +108,13 @@ function firstLayerOf(config: Dict, kind: string): number {
 
 function kindHeadDim(text: TextConfig, layer: Partial<LayerRope>, at: number): number | undefined {
   const { config, path } = text;
-  const per_layer = isDict(config["per_layer_config"]) ? config["per_layer_config"][String(at)] : undefined;
+  const all = config["per_layer_config"];
+  const per_layer = isDict(all) ? all[String(at)] : undefined;
   if (isDict(per_layer) && !isAbsent(per_layer["head_dim"])) {
     return integerAt(per_layer["head_dim"], `${path}per_layer_config.${at}.head_dim`);
   }
   if (layer.head_dim_key === undefined) return layer.head_dim;
+  // beside an empty per_layer_config, the class doesn't read the key of this kind
+  if (isDict(all) && Object.keys(all).length === 0) return undefined;
   return integerOf(text, [layer.head_dim_key]) ?? layer.head_dim;
 }

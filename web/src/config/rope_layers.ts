@@ -101,8 +101,30 @@ function slidingPattern(config: Dict, path: string): (layer: number) => boolean 
   return (i) => (i + 1) % period !== 0;
 }
 
-/** llama.cpp's period of layers with attention, of the models that don't mark the others by zero key heads. */
-const GGUF_INTERVALS = ["qwen3next", "qwen35", "qwen35moe", "qwen4exp"];
+/** The architectures that don't mark recurrent layers by zero key heads. */
+const WITH_RECURRENT_LIST = ["qwen3next", "qwen35", "qwen35moe", "qwen4exp"];
+
+/**
+ * Which layers of such a GGUF file are recurrent: `attention.recurrent_layers`, a list or one value for all, or else
+ * all but every n-th.
+ * @throws INVALID_CONFIG for a list that leaves out one of the first `count` layers
+ * @internal
+ */
+export function ggufRecurrentLayers(metadata: Dict, count: number): boolean[] {
+  const file = openMetadata(metadata);
+  const key = "attention.recurrent_layers";
+  const listed = valueOf(file, key);
+  if (isArray(listed) || ArrayBuffer.isView(listed)) {
+    const values = Array.from(listed as ArrayLike<unknown>);
+    if (values.length < count)
+      fail("INVALID_CONFIG", `${file.arch}.${key}`, `has ${values.length} entries for ${count} layers`);
+    return values.slice(0, count).map(Boolean);
+  }
+  const period = firstCountOf(file, "full_attention_interval") ?? 4;
+  return Array.from({ length: count }, (_, layer) =>
+    isAbsent(listed) ? (layer + 1) % period !== 0 : Boolean(listed),
+  );
+}
 
 function ggufLayers(file: Metadata, pairing: Pairing | undefined): boolean[] {
   const family = knownFamily("gguf", file.arch);
@@ -118,10 +140,8 @@ function ggufLayers(file: Metadata, pairing: Pairing | undefined): boolean[] {
     const counts = Array.from(heads as ArrayLike<unknown>, Number); // 64-bit counts are read as bigints
     if (counts.includes(0)) return layers.map((i) => counts[i] !== 0);
   }
-  if (GGUF_INTERVALS.includes(file.arch)) {
-    const period = firstCountOf(file, "full_attention_interval") ?? 4;
-    return layers.map((i) => (i + 1) % period === 0);
-  }
+  if (WITH_RECURRENT_LIST.includes(file.arch))
+    return ggufRecurrentLayers(file.metadata, layers.length).map((isRecurrent) => !isRecurrent);
   const every = family.no_rope_interval;
   if (every !== undefined) return layers.map((i) => !skips(file, family, i, every));
   const window = firstCountOf(file, "attention.sliding_window") ?? 0;

@@ -75,6 +75,11 @@ export class ConfigReader {
     );
   }
 
+  /** Whether config.json has a key, null included. */
+  has(key: ConfigKey): boolean {
+    return this.find(key).value !== undefined || this.isNull(key);
+  }
+
   hasTensor(name: string): boolean {
     return this.#tensors.has(name);
   }

@@ -337,7 +337,14 @@ export class Model implements Disposable {
     const field = (i: number): string => `documents[${i}]`;
     const asked = queryInput(query, this.info.vocabularySize);
     const texts = textList(documents, "documents").map((document, i) =>
-      pairTokens(this.tokenizer, asked, document, this.info.vocabularySize, config.token_types, field(i)),
+      pairTokens(
+        this.tokenizer,
+        asked,
+        document,
+        this.info.vocabularySize,
+        embedding.typesPairs ? config.token_types : 1,
+        field(i),
+      ),
     );
     const scores = await runTexts(this.#texts(), texts, {
       ...run,

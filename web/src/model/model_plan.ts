@@ -1,6 +1,7 @@
 // Reads a model's dimensions and the RoPE of each layer from its files.
 import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
+import { isDict } from "../base/dict.js";
 import { inOption, overrideRopeConfig, ropeConfig } from "../config/rope_config.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
@@ -157,7 +158,7 @@ export function planOf(
   const activationOf = (layer: DenseLayer | undefined): number =>
     layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
-  refuseOtherKinds(architecture, reader);
+  refuseOtherLayers(architecture, reader);
   const attentionKind = (layer: number): AttentionKind =>
     window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
   const temperature = temperatureOf(architecture, () => ropes("full_attention"));
@@ -264,8 +265,11 @@ export function planOf(
   };
 }
 
-/** Throws INVALID_FILE for layers without attention in an architecture that has none. */
-function refuseOtherKinds({ layer, recurrence }: Architecture, reader: ConfigReader): void {
+/** Throws UNSUPPORTED_MODEL for keys of single layers, INVALID_FILE for layers without attention in an architecture that has none. */
+function refuseOtherLayers({ layer, recurrence, readsLayerConfig }: Architecture, reader: ConfigReader): void {
+  const { value: perLayer, path } = reader.find(["per_layer_config", ""]);
+  if (!reader.isGguf && readsLayerConfig !== true && isDict(perLayer) && Object.keys(perLayer).length > 0)
+    reader.refuse("UNSUPPORTED_MODEL", path, `of ${reader.architecture} isn't supported`);
   const types = recurrence === undefined && layer === undefined ? reader.list(["layer_types", ""]) : undefined;
   const other = types?.find((type) => typeof type === "string" && KINDS_WITHOUT_ATTENTION.includes(type));
   if (other !== undefined)

@@ -7,19 +7,15 @@ Cases that transformers refuses, or whose experts are too close to call, are dra
 # compare: --cases 400
 # test: tests/package/model/random/sliding_windows.test.mjs
 
-import argparse
-import random
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # of tiny_models.py
 
-from shapes.formula_models import build, compact, logits, quiet, write
+from shapes.formula_models import case_of, run
 from tiny_models import CONFIGS
 
-OUTPUT = Path(__file__).parents[2] / "random/sliding_windows.json"
 SLIDING, FULL = "sliding_attention", "full_attention"
-TOKENS = 24
 
 # Fields of each class beside sliding_window.
 LISTED = ("layer_types",)
@@ -71,34 +67,6 @@ FIELDS = {
 ABSENT = object()
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=80)
-    arguments.add_argument("--output", default=OUTPUT)
-    options = arguments.parse_args()
-    quiet()
-    draw = random.Random(options.seed)
-    names = [name for name in FIELDS]
-    cases = []
-    while len(cases) < options.cases:
-        case = case_of(draw, names[len(cases) % len(names)])
-        if case is not None:
-            cases.append(case)
-    write(options.output, {"seed": options.seed}, cases)
-
-
-def case_of(draw, name):
-    config = drawn(draw, name)
-    tokens = [draw.randrange(3, 64) for _ in range(TOKENS)]
-    try:
-        model, placed = build(config)
-        result = logits(model, tokens)
-    except Exception:  # of the config's class, or of the mask
-        return None
-    return result and {"name": name, "config": config, "tensors": compact(placed), "tokens": tokens, "logits": result}
-
-
 def drawn(draw, name):
     config = {key: value for key, value in CONFIGS[name].items() if key != "layer_types"}
     text = config["text_config"] = dict(config["text_config"]) if "text_config" in config else config
@@ -139,4 +107,5 @@ def listed(draw, name, count):
 
 
 if __name__ == "__main__":
-    main()
+    names = list(FIELDS)
+    run(__doc__, "sliding_windows", 80, lambda draw, index: case_of(draw, names[index % len(names)], drawn))

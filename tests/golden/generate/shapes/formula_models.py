@@ -4,8 +4,10 @@ An element is `center + k / 2**shift`, with k an odd number from -127 to 127: a 
 element's index.
 """
 
+import argparse
 import json
 import math
+import random
 import re
 import tempfile
 from pathlib import Path
@@ -18,6 +20,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 
 from tiny_models import LESS_ONE, expert_margins
 
+RANDOM = Path(__file__).parents[2] / "random"
+TOKENS = 24
 SPREAD = 127 / math.sqrt(3)  # standard deviation of k
 
 
@@ -117,15 +121,33 @@ def logits(model, tokens, margin=1e-4):
     return [float(f"{value:.7g}") for value in result.tolist()]
 
 
-def quiet():
+def case_of(draw, name, drawn):
+    """A case of the config that `drawn` draws. None if transformers refuses it, or its experts are too close to call."""
+    config = drawn(draw, name)
+    tokens = [draw.randrange(3, 64) for _ in range(TOKENS)]
+    try:
+        model, placed = build(config)
+        result = logits(model, tokens)
+    except Exception:  # of the config's class, or of the mask
+        return None
+    return result and {"name": name, "config": config, "tensors": compact(placed), "tokens": tokens, "logits": result}
+
+
+def run(usage, subject, cases, draw_case):
+    """The command line of a generator: writes as many cases as it asks for. Cases that are None are drawn again."""
+    arguments = argparse.ArgumentParser(description=usage.splitlines()[0])
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--cases", type=int, default=cases)
+    arguments.add_argument("--output", type=Path, default=RANDOM / f"{subject}.json")
+    options = arguments.parse_args()
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)
-
-
-def write(path, header, cases):
-    """One case per line."""
-    lines = [json.dumps(case, separators=(",", ":")) for case in cases]
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(header)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}\n"
-    Path(path).write_text(text, encoding="utf-8")
+    draw = random.Random(options.seed)
+    written = []
+    while len(written) < options.cases:
+        case = draw_case(draw, len(written))
+        if case is not None:
+            written.append(json.dumps(case, separators=(",", ":")))
+    text = f'{{"seed": {options.seed}, "cases": [\n' + ",\n".join(written) + "\n]}\n"
+    options.output.write_text(text, encoding="utf-8")

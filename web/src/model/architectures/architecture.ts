@@ -150,6 +150,8 @@ export interface Architecture {
   readonly recurrence?: (reader: ConfigReader) => Partial<RecurrenceSizes>;
   /** Whether the query tensor has a gate after the query of each head, which multiplies the output of the head. */
   readonly gatesAttention?: boolean;
+  /** Whether `per_layer_config` of config.json is read. */
+  readonly readsLayerConfig?: boolean;
   readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
   /** Layers whose queries have the temperature of the config: none by default, those without RoPE, or all. */
   readonly temperature?: "without_rope" | "all";

@@ -5,12 +5,16 @@ import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM } from "../limits.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LatentSizes, LayerShape } from "./architecture.js";
-import { HEADS, HIDDEN, llama, PRE_NORMS } from "./common.js";
+import { HEADS, HIDDEN, LAYERS, llama, PRE_NORMS } from "./common.js";
 import { GROUPED_NAMES, groupedExperts, type RoutingDefaults } from "./grouped_experts.js";
 import { minicpmFactors } from "./llama.js";
 
-const V2: RoutingDefaults = { weight: "softmax", shared: 2 };
-const V3: RoutingDefaults = { weight: "sigmoid", normalizes: true, dense: 3, shared: 1, scale: 2.5 };
+const GGUF = { weight: ggufDefault };
+const V2: RoutingDefaults = { weight: "softmax", gguf: GGUF, shared: 2, groups: { best: 1 } };
+const V3: RoutingDefaults = {
+  ...{ weight: "sigmoid", gguf: GGUF, normalizes: true, dense: 3, shared: 1, scale: 2.5 },
+  groups: { best: 2, groups: 8, used: 4 },
+};
 
 const deepseek2: Architecture = {
   ...llama,
@@ -46,14 +50,14 @@ export const DEEPSEEK_ROWS: readonly Architecture[] = [
     ...deepseek3,
     huggingFace: ["glm4_moe_lite"],
     check: refusePartialRotation,
-    experts: (reader) => groupedExperts(reader, { ...V3, dense: 1, scale: 1.8 }),
+    experts: (reader) => groupedExperts(reader, { ...V3, dense: 1, scale: 1.8, groups: { best: 2 } }),
   },
   {
     ...deepseek3,
     huggingFace: ["mistral4"],
     gguf: ["mistral4"],
     temperature: "all",
-    experts: (reader) => groupedExperts(reader, { weight: "softmax", normalizes: true, shared: 1 }),
+    experts: (reader) => groupedExperts(reader, { weight: "softmax", gguf: GGUF, normalizes: true, shared: 1 }),
     expertLayout: "rows",
     names: {
       ...deepseek2.names,
@@ -73,6 +77,12 @@ export const DEEPSEEK_ROWS: readonly Architecture[] = [
     factors: minicpmFactors,
   },
 ];
+
+/** llama.cpp knows GLM-4.7-Flash by its sizes. */
+function ggufDefault(reader: ConfigReader): "softmax" | "sigmoid" {
+  const isGlm = [47, 48].includes(reader.integer(LAYERS)) && reader.rowsOf(/^token_embd\.weight$/) === 154880;
+  return isGlm ? "sigmoid" : "softmax";
+}
 
 /** Some models have none: V2's own code builds dense layers without the number of experts. */
 function expertsIfAny(reader: ConfigReader, defaults: RoutingDefaults): ExpertConfig | undefined {

@@ -1,5 +1,5 @@
 // Reads the mixture of experts of a model.
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_EXPERTS, MAX_WIDTH } from "../limits.js";
 import type { ExpertConfig } from "./architecture.js";
 
@@ -11,6 +11,8 @@ export interface ExpertKeys {
   readonly size: readonly string[];
   /** Whether weights sum to 1 if no key says so: in files of transformers, and in GGUF. */
   readonly normalizes: readonly [huggingFace: boolean, gguf: boolean];
+  /** Whether llama.cpp reads `expert_weights_norm` and `expert_weights_scale` of this architecture. */
+  readonly readsGgufWeights?: boolean;
   /** Which layers have experts, by config.json. In GGUF, those that have a router. */
   readonly hasExperts?: (layer: number) => boolean;
   /** Size of the shared expert, by config.json; none by default. In GGUF its tensor shows it. */
@@ -25,13 +27,54 @@ export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfi
   const width = isGguf ? reader.integer(["", "feed_forward_length"], 1, 1, MAX_WIDTH) : undefined;
   const inGguf = (layer: number): boolean => reader.hasTensor(`blk.${layer}.ffn_gate_inp.weight`);
   const shared = isGguf ? reader.rowsOf(/^blk\.\d+\.ffn_up_shexp\.weight$/) : (keys.shared?.() ?? 0);
+  const normalizes = keys.normalizes[isGguf ? 1 : 0];
+  const isRead = !isGguf || keys.readsGgufWeights === true;
   return {
     experts,
     experts_used: reader.integer([keys.used, "expert_used_count"], undefined, 1, experts),
-    normalizes_experts: reader.boolean(["norm_topk_prob", "expert_weights_norm"], keys.normalizes[isGguf ? 1 : 0]),
+    normalizes_experts: isRead ? reader.boolean(["norm_topk_prob", "expert_weights_norm"], normalizes) : normalizes,
+    ...(isGguf && { ...expertGroups(reader, experts, { best: 2 }) }),
     expert_size: reader.integer([keys.size, "expert_feed_forward_length"], width, 1, MAX_WIDTH),
     shared_expert_size: shared,
     hasSharedExpertGate: keys.hasSharedExpertGate ?? false,
     hasExperts: isGguf ? inGguf : (keys.hasExperts ?? ((): boolean => true)),
+  };
+}
+
+/** How groups of experts are scored, and the numbers of the class for configs without them. @internal */
+export interface GroupRule {
+  /** How many of a group's weights are its score. */
+  readonly best: 1 | 2;
+  readonly groups?: number;
+  readonly used?: number;
+}
+
+/** Groups of experts, of which a token uses some. Throws INVALID_FILE. @internal */
+export function expertGroups(
+  reader: ConfigReader,
+  experts: number,
+  { best, groups: byDefault = 1, used = 1 }: GroupRule,
+): Pick<ExpertConfig, "expert_groups" | "expert_groups_used" | "expert_group_best"> {
+  const key: ConfigKey = ["n_group", "expert_group_count"];
+  const groups = reader.integer(key, byDefault, 0, experts) || 1;
+  if (groups === 1) {
+    if (!reader.isGguf) reader.integer(["topk_group", ""], 1, 1); // transformers needs a number above 0
+    return { expert_groups: 1, expert_groups_used: 1, expert_group_best: 1 };
+  }
+  if (experts % groups !== 0 || experts / groups < best)
+    reader.refuse(
+      "INVALID_FILE",
+      reader.find(key).path,
+      `must divide the ${experts} experts into groups of ${best} or more (got ${groups})`,
+    );
+  return {
+    expert_groups: groups,
+    expert_groups_used: reader.integer(
+      ["topk_group", "expert_group_used_count"],
+      reader.isGguf ? undefined : used,
+      1,
+      groups,
+    ),
+    expert_group_best: best,
   };
 }

@@ -1,5 +1,5 @@
 // Gemma 3n and 4: shared keys and values, and embeddings of each layer.
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
 import { allButEvery, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
@@ -8,6 +8,7 @@ import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, 
 import { readExperts } from "./experts.js";
 
 const GLOBAL_HEAD_DIM = 512;
+const PER_LAYER: ConfigKey = ["per_layer_config", ""];
 
 const gemma4: Architecture = {
   ...llama,
@@ -30,6 +31,7 @@ const gemma4: Architecture = {
   }),
   perLayer: gemma4PerLayer,
   layer: gemma4Layer,
+  readsLayerConfig: true,
   experts: gemma4Experts,
   expertLayout: "rows",
   check: refuseBothDirections,
@@ -108,6 +110,7 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
         : reader.integer(["laurel_rank", ""], 64, 1, MAX_WIDTH),
     }),
     layer: gemma3nLayer,
+    readsLayerConfig: false,
     experts: () => undefined,
   },
 ];
@@ -189,9 +192,13 @@ function gemma4Layer(reader: ConfigReader): (layer: number) => LayerShape {
   const equalsKeys = reader.boolean(["attention_k_eq_v", ""], false);
   const size = (config: string, gguf: string, fallback?: number): number =>
     reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
+  // beside that key, even an empty one, the class doesn't read those of layers with full attention
+  const isListed = reader.has(PER_LAYER);
   return (layer) => {
     const keys_of = keysOf(layer);
-    const sliding = isSliding(layer);
+    const sliding = isSliding(layer) || isListed;
+    if (isWide && keys_of >= 0 && hasExperts(reader))
+      reader.refuse("UNSUPPORTED_MODEL", "use_double_wide_mlp", "isn't supported in a model with experts");
     const own = overridden(reader, layer);
     const listed = ofLayer(reader, "", "attention.head_count_kv", layer);
     const kv_heads = listed ?? reader.integer(["num_key_value_heads", "attention.head_count_kv"], heads, 1, heads);
@@ -199,15 +206,17 @@ function gemma4Layer(reader: ConfigReader): (layer: number) => LayerShape {
     const inner = ofLayer(reader, "", "feed_forward_length", layer);
     return {
       keys_of,
-      head_dim: sliding
-        ? size("head_dim", "attention.key_length_swa", 256)
-        : (own.head_dim ?? size("global_head_dim", "attention.key_length", GLOBAL_HEAD_DIM)),
-      kv_heads: sliding ? kv_heads : (own.num_key_value_heads ?? global),
+      head_dim:
+        own.head_dim ??
+        (sliding
+          ? size("head_dim", "attention.key_length_swa", 256)
+          : size("global_head_dim", "attention.key_length", GLOBAL_HEAD_DIM)),
+      kv_heads: own.num_key_value_heads ?? (sliding ? kv_heads : global),
       values_are_keys: reader.isGguf
         ? keys_of < 0 &&
           !reader.hasTensor(`blk.${layer}.attn_v.weight`) &&
           !reader.hasTensor(`blk.${layer}.attn_qkv.weight`)
-        : equalsKeys && !sliding,
+        : equalsKeys && !isSliding(layer),
       feed_forward_size:
         inner ??
         reader.integer(["intermediate_size", "feed_forward_length"], undefined, 1, MAX_WIDTH) *
@@ -218,7 +227,7 @@ function gemma4Layer(reader: ConfigReader): (layer: number) => LayerShape {
 
 /** What transformers 5 writes for a layer that differs from the others. */
 function overridden(reader: ConfigReader, layer: number): { head_dim?: number; num_key_value_heads?: number } {
-  const { value, path } = reader.find(["per_layer_config", ""]);
+  const { value, path } = reader.find(PER_LAYER);
   if (reader.isGguf || typeof value !== "object" || value === null || !Object.hasOwn(value, String(layer))) return {};
   const own = (value as Record<string, unknown>)[String(layer)];
   const read = (key: string): number | undefined => {
@@ -228,6 +237,9 @@ function overridden(reader: ConfigReader, layer: number): { head_dim?: number; n
       reader.refuse("INVALID_FILE", path, `must have an integer from 1 to ${MAX_HEAD_DIM} as ${key}`);
     return found as number;
   };
+  const others = Object.keys(own ?? {}).filter((key) => key !== "head_dim" && key !== "num_key_value_heads");
+  if (others.length > 0)
+    reader.refuse("UNSUPPORTED_MODEL", `${path}.${layer}.${others[0]!}`, "isn't supported as a key of one layer");
   const [head_dim, num_key_value_heads] = [read("head_dim"), read("num_key_value_heads")];
   return {
     ...(head_dim !== undefined && { head_dim }),

@@ -27,7 +27,13 @@ export const GLM_ROWS: readonly Architecture[] = [
     queryKeyNorm: (reader) => (hasHeadNorms(reader) ? "head" : "none"),
     biases: biasesIf("attention_bias", QKV),
     experts: (reader) =>
-      groupedExperts(reader, { weight: "sigmoid", ggufWeight: "sigmoid", normalizes: true, dense: 1, shared: 1 }),
+      groupedExperts(reader, {
+        weight: "sigmoid",
+        gguf: { weight: "sigmoid" },
+        normalizes: true,
+        dense: 1,
+        shared: 1,
+      }),
     names: llamaNames(GROUPED_NAMES),
     ggufNames: { feed_forward_norm: "post_attention_norm" },
   },

@@ -3,22 +3,37 @@ import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import type { LayerNames } from "../weights/tensor_names.js";
 import type { ExpertConfig } from "./architecture.js";
-import { readExperts } from "./experts.js";
+import { expertGroups, type GroupRule, readExperts } from "./experts.js";
 
-/** What a config class has for keys that a config.json omits. @internal */
+/** How scores become weights. */
+type Weight = "softmax" | "sigmoid";
+
+/** How llama.cpp's code for an architecture weighs experts. @internal */
+export interface GgufRouting {
+  /** The weight of a file without `expert_gating_func`; it is an error if this is left out. */
+  readonly weight?: Weight | ((reader: ConfigReader) => Weight);
+  /** Whether it doesn't read that key. */
+  readonly ignoresKey?: boolean;
+  /** Whether weights sum to 1, whatever the file says; it doesn't read the factor on weights then. By default the file decides. */
+  readonly normalizes?: true;
+  /** Whether weights sum to 1 in a file that doesn't say so; false by default. */
+  readonly normalizesByDefault?: boolean;
+}
+
+/** What a config class has for keys that a config.json omits, and llama.cpp's code for the same architecture. @internal */
 export interface RoutingDefaults {
-  /** How scores become weights, also in GGUF files that don't say so if it's "sigmoid" there. */
-  readonly weight: "softmax" | "sigmoid";
-  readonly ggufWeight?: "softmax" | "sigmoid";
+  readonly weight: Weight;
+  readonly gguf: GgufRouting;
   /** Whether weights sum to 1; false by default. */
   readonly normalizes?: boolean;
-  readonly ggufNormalizes?: boolean;
   /** Dense layers before the first layer with experts; 0 by default. */
   readonly dense?: number;
   /** Experts that every token uses; 0 by default. */
   readonly shared?: number;
   /** Factor on weights; 1 by default. */
   readonly scale?: number;
+  /** A group's score is the sum of its two largest weights, and there is one group, by default. */
+  readonly groups?: GroupRule;
 }
 
 /** Names of these experts in transformers. @internal */
@@ -36,48 +51,61 @@ export const GROUPED_NAMES: LayerNames = {
 /** @internal */
 export function groupedExperts(reader: ConfigReader, defaults: RoutingDefaults): ExpertConfig {
   const { isGguf } = reader;
+  const { gguf } = defaults;
+  const readsWeights = gguf.normalizes === undefined;
   const dense = reader.integer(["first_k_dense_replace", ""], defaults.dense ?? 0, 0);
   const kinds = reader.list(["mlp_layer_types", ""]);
   const experts = readExperts(reader, {
     experts: ["n_routed_experts", "num_experts", "num_local_experts"],
     used: ["num_experts_per_tok"],
     size: ["moe_intermediate_size", "intermediate_size"],
-    normalizes: [defaults.normalizes ?? false, defaults.ggufNormalizes ?? false],
+    normalizes: [defaults.normalizes ?? false, gguf.normalizes ?? gguf.normalizesByDefault ?? false],
+    readsGgufWeights: readsWeights,
     hasExperts: (layer) => (kinds === undefined ? layer >= dense : kinds[layer] === "sparse"),
     shared: () =>
       reader.integer(["moe_intermediate_size", ""], 1, 1, MAX_WIDTH) *
       reader.integer([["n_shared_experts", "num_shared_experts"], ""], defaults.shared ?? 0, 0),
   });
-  const byDefault = defaults.ggufWeight === "sigmoid" ? 2 : 1;
-  const isSigmoid = isGguf
-    ? reader.integer(["", "expert_gating_func"], byDefault, 0) === 2
-    : defaults.weight === "sigmoid";
-  const groups = groupsOf(reader, experts.experts);
+  if (!isGguf)
+    return {
+      ...experts,
+      ...expertGroups(reader, experts.experts, defaults.groups ?? { best: 2 }),
+      weight: defaults.weight,
+      expert_scale: reader.number([["routed_scaling_factor", "router_scaling_factor"], ""], defaults.scale ?? 1),
+    };
+  const expert_scale = readsWeights ? reader.number(["", "expert_weights_scale"], 1) : 1;
+  const weighted = ggufWeight(reader, gguf, experts.normalizes_experts);
+  // llama.cpp takes two weights of each group, of DeepSeek-V2 too, whose own code takes the largest
+  const best = weighted.weight === "softmax" ? (defaults.groups?.best ?? 2) : 2;
   return {
     ...experts,
-    weight: isSigmoid ? "sigmoid" : "softmax",
-    expert_scale: reader.number(
-      [["routed_scaling_factor", "router_scaling_factor"], "expert_weights_scale"],
-      isGguf ? 1 : (defaults.scale ?? 1),
-    ),
-    expert_groups: groups,
-    expert_groups_used: groupsUsed(reader, groups),
-    expert_group_best: groups > 1 && isSigmoid ? 2 : 1,
+    ...weighted,
+    ...expertGroups(reader, experts.experts, { best }),
+    expert_scale: expert_scale === 0 ? 1 : expert_scale, // 0 is none in llama.cpp
   };
 }
 
-/** Groups of experts, all of one size. */
-function groupsOf(reader: ConfigReader, experts: number): number {
-  const key: ConfigKey = ["n_group", "expert_group_count"];
-  const groups = reader.integer(key, 1, 0, experts) || 1;
-  if (experts % groups !== 0)
-    reader.refuse("INVALID_FILE", reader.find(key).path, `must divide the ${experts} experts (got ${groups})`);
-  return groups;
-}
+/** Numbers of `expert_gating_func` (llama-hparams.h). */
+const GATING = { softmax: 1, sigmoid: 2, softmaxOfChosen: 3 };
 
-/** Without groups, transformers needs a number above 0, and llama.cpp doesn't read it. */
-function groupsUsed(reader: ConfigReader, groups: number): number {
-  if (reader.isGguf && groups === 1) return 1;
-  const most = groups === 1 ? undefined : groups;
-  return Math.min(groups, reader.integer(["topk_group", "expert_group_used_count"], groups, 1, most));
+/** @internal */
+export function ggufWeight(
+  reader: ConfigReader,
+  { weight, ignoresKey = false }: GgufRouting,
+  normalizes: boolean,
+): Pick<ExpertConfig, "weight" | "normalizes_experts"> {
+  const key: ConfigKey = ["", "expert_gating_func"];
+  const byDefault = typeof weight === "function" ? weight(reader) : weight;
+  const given = ignoresKey ? 0 : reader.integer(key, byDefault && 0, 0);
+  if (given === 0 && byDefault !== undefined) return { weight: byDefault, normalizes_experts: normalizes };
+  if (given === GATING.softmax) return { weight: "softmax", normalizes_experts: normalizes };
+  if (given === GATING.sigmoid) return { weight: "sigmoid", normalizes_experts: normalizes };
+  // a softmax of the chosen scores is that of all scores, divided by the sum of the chosen ones; a bias would be added to the scores
+  const hasBias = reader.rowsOf(/^blk\.\d+\.exp_probs_b(\.bias)?$/) > 0;
+  if (given === GATING.softmaxOfChosen && !hasBias) return { weight: "softmax", normalizes_experts: true };
+  return reader.refuse(
+    "UNSUPPORTED_MODEL",
+    reader.find(key).path,
+    `must be 1 (softmax), 2 (sigmoid), or 3 (softmax of the chosen scores) without a bias of the router (got ${given})`,
+  );
 }

@@ -1,11 +1,13 @@
 // Models with recurrent layers beside those with attention: LFM2, Qwen3-Next and 3.5. Those with Mamba are in mamba.ts.
+import { ggufRecurrentLayers } from "../../config/rope_layers.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEADS } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./architecture.js";
-import { HIDDEN, llama, PRE_NORMS, QK_NORMS } from "./common.js";
+import { HIDDEN, LAYERS, llama, PRE_NORMS, QK_NORMS } from "./common.js";
 import { readExperts } from "./experts.js";
+import { ggufWeight } from "./grouped_experts.js";
 import { qwenExperts, QWEN_EXPERT_NAMES } from "./qwen.js";
 import { layersOf, requireSilu, size } from "./recurrence_keys.js";
 
@@ -148,12 +150,14 @@ function lfm2Convolves(reader: ConfigReader): (layer: number) => boolean {
 }
 
 function qwenLayers(reader: ConfigReader): (layer: number) => LayerShape {
-  const every = reader.integer(["full_attention_interval", "full_attention_interval"], 4);
-  const kinds = reader.list(["layer_types", "attention.recurrent_layers"]);
-  const isRecurrent = (layer: number): boolean => {
-    if (kinds === undefined) return (layer + 1) % every !== 0;
-    return reader.isGguf ? Boolean(kinds[layer]) : kinds[layer] === "linear_attention";
-  };
+  if (reader.isGguf) {
+    const isRecurrent = ggufRecurrentLayers(reader.source, reader.integer(LAYERS));
+    return (layer) => (isRecurrent[layer] === true ? { recurrence: "delta" } : {});
+  }
+  const every = reader.integer(["full_attention_interval", ""], 4);
+  const kinds = reader.list(["layer_types", ""]);
+  const isRecurrent = (layer: number): boolean =>
+    kinds === undefined ? (layer + 1) % every !== 0 : kinds[layer] === "linear_attention";
   return (layer) => (isRecurrent(layer) ? { recurrence: "delta" } : {});
 }
 
@@ -175,17 +179,15 @@ function lfm2FeedForward(reader: ConfigReader): number {
 
 function lfm2Experts(reader: ConfigReader): ExpertConfig {
   const dense = reader.integer(["num_dense_layers", "leading_dense_block_count"], 2, 0);
-  return {
-    ...readExperts(reader, {
-      experts: ["num_experts"],
-      used: ["num_experts_per_tok"],
-      size: ["moe_intermediate_size"],
-      normalizes: [true, true],
-      hasExperts: (layer) => layer >= dense,
-    }),
-    weight: "sigmoid",
-    expert_scale: reader.number(["routed_scaling_factor", "expert_weights_scale"], 1),
-  };
+  const experts = readExperts(reader, {
+    experts: ["num_experts"],
+    used: ["num_experts_per_tok"],
+    size: ["moe_intermediate_size"],
+    normalizes: [true, true],
+    hasExperts: (layer) => layer >= dense,
+  });
+  if (reader.isGguf) return { ...experts, ...ggufWeight(reader, {}, true) };
+  return { ...experts, weight: "sigmoid", expert_scale: reader.number(["routed_scaling_factor", ""], 1) };
 }
 
 function deltaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {

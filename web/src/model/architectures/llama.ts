@@ -215,7 +215,7 @@ function ernieExperts(reader: ConfigReader): ExpertConfig {
     number,
   ];
   const last = reader.integer(["moe_layer_end_index", ""], -1, -1);
-  return readExperts(reader, {
+  const experts = readExperts(reader, {
     experts: ["moe_num_experts", "num_experts"],
     used: ["moe_k", "num_experts_per_tok"],
     size: ["moe_intermediate_size"],
@@ -223,6 +223,10 @@ function ernieExperts(reader: ConfigReader): ExpertConfig {
     hasExperts: (layer) => (layer + 1) % interval === 0 && layer >= first && (last === -1 || layer <= last),
     shared: () => reader.integer(["moe_intermediate_size", ""]) * reader.integer(["moe_num_shared_experts", ""], 2, 0),
   });
+  // the sum of the chosen weights is larger than the class's default, 1e-12
+  if (!reader.isGguf && reader.number(["moe_norm_min", ""], 1e-12) > 1e-6)
+    reader.refuse("UNSUPPORTED_MODEL", "moe_norm_min", "above 1e-6 isn't supported");
+  return experts;
 }
 
 function seedBiases(reader: ConfigReader) {

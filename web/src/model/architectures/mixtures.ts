@@ -15,7 +15,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     huggingFace: ["dots1"],
     gguf: ["dots1"],
     window: slidingWindows({ tokens: 4096, slides: fromLayer(62) }),
-    experts: (reader) => groupedExperts(reader, { weight: "sigmoid" }),
+    experts: (reader) => groupedExperts(reader, { weight: "sigmoid", gguf: {} }),
     names: llamaNames(GROUPED_NAMES),
   },
   {
@@ -23,7 +23,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     huggingFace: ["minimax_m2"],
     gguf: ["minimax-m2"],
     queryKeyNorm: () => "all_heads",
-    experts: (reader) => groupedExperts(reader, { weight: "sigmoid", normalizes: true, ggufNormalizes: true }),
+    experts: (reader) => groupedExperts(reader, { weight: "sigmoid", normalizes: true, gguf: { normalizes: true } }),
     names: llamaNames({
       router: "block_sparse_moe.gate",
       router_bias: "block_sparse_moe.e_score_correction_bias",
@@ -39,7 +39,12 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     window: slidingWindows({ tokens: 1024, slides: () => () => false }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
     biases: biasesIf("attention_bias", [...QKV, "output"]),
-    experts: (reader) => groupedExperts(reader, { weight: "softmax", normalizes: true, ggufNormalizes: true }),
+    experts: (reader) =>
+      groupedExperts(reader, {
+        weight: "softmax",
+        normalizes: true,
+        gguf: { weight: "softmax", ignoresKey: true, normalizes: true },
+      }),
     names: llamaNames(GROUPED_NAMES),
   },
   {
@@ -49,7 +54,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     window: slidingWindows({ tokens: 4096, slides: exaoneSlides }, { tokens: 128, slides: allButEvery(4) }),
     hasTwoRopes: true,
     experts: (reader) =>
-      groupedExperts(reader, { weight: "sigmoid", normalizes: true, dense: 1, shared: 1, scale: 2.5 }),
+      groupedExperts(reader, { weight: "sigmoid", gguf: {}, normalizes: true, dense: 1, shared: 1, scale: 2.5 }),
     names: llamaNames({ ...GROUPED_NAMES, router_bias: "mlp.e_score_correction_bias" }),
   },
   {
@@ -59,7 +64,7 @@ export const MIXTURE_ROWS: readonly Architecture[] = [
     biases: biasesIf("attention_bias", [...QKV, "output"]),
     experts: (reader) =>
       groupedExperts(reader, {
-        ...{ weight: "sigmoid", ggufWeight: "sigmoid", normalizes: true, ggufNormalizes: true },
+        ...{ weight: "sigmoid", gguf: { weight: "sigmoid" }, normalizes: true },
         ...{ dense: 1, shared: 1, scale: 2.826 },
       }),
     names: llamaNames({

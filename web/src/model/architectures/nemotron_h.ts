@@ -132,7 +132,7 @@ function nemotronExperts(reader: ConfigReader): ExpertConfig | undefined {
   if (!has) return undefined;
   const block = blockOf(reader);
   return {
-    ...groupedExperts(reader, { weight: "sigmoid", ggufWeight: "sigmoid", normalizes: true, ggufNormalizes: true }),
+    ...groupedExperts(reader, { weight: "sigmoid", normalizes: true, gguf: { weight: "sigmoid", ignoresKey: true } }),
     shared_expert_size: reader.integer(
       ["moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length"],
       7688,

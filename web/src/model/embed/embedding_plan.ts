@@ -28,6 +28,8 @@ export interface EmbeddingPlan {
   readonly maxLength: number | undefined;
   /** Layers after pooling: those of embeddings, or of the head of a cross-encoder. */
   readonly dense: readonly DenseLayer[];
+  /** Whether the tokens of the two texts of a pair have different types; else all have type 0. */
+  readonly typesPairs: boolean;
   /** How a cross-encoder makes a score of a pair; undefined for other models. */
   readonly ranking: { readonly pooling: Pooling; readonly activation: ScoreActivation } | undefined;
 }
@@ -67,6 +69,7 @@ export function embeddingPlan(
     defaultPrompt: undefined,
     maxLength: isEncoder ? maxLengthOf(reader, files) : undefined,
     dense: [],
+    typesPairs: typesPairs(reader, files),
     ranking: undefined,
   };
   const { names } = architecture;
@@ -83,6 +86,19 @@ export function embeddingPlan(
     };
   }
   return reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
+}
+
+/** Tokenizers of transformers 5.24 that return `token_type_ids`: those of BERT and its relatives. */
+const TYPING_TOKENIZERS =
+  /^(Bert|ConvBert|Deberta|DebertaV2|Electra|LayoutLM|Lxmert|MobileBert|SqueezeBert)Tokenizer(Fast)?$/;
+
+/** In GGUF nothing says so; the types are those of BERT. */
+function typesPairs(reader: ConfigReader, { tokenizerConfig = {}, config = {} }: Partial<ModelFiles>): boolean {
+  if (reader.isGguf) return true;
+  const inputs = tokenizerConfig["model_input_names"];
+  if (Array.isArray(inputs)) return inputs.includes("token_type_ids");
+  const name = tokenizerConfig["tokenizer_class"] ?? config["tokenizer_class"];
+  return typeof name !== "string" || TYPING_TOKENIZERS.test(name);
 }
 
 /** Whether a GGUF file says that its model embeds texts. @internal */
