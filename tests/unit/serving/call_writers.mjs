@@ -268,6 +268,7 @@ export const FORMATS = {
     between: "\n",
     isTagged: true,
     refuses: [/\]\]><\/param>/],
+    refusesInside: [/<\/param>\s*<(?:param|\/function)/], // lists and objects have no CDATA, so these tags would end them
   },
   "MiniMax-M2": {
     template: "<think></think><minimax:tool_call>",

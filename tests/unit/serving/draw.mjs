@@ -179,9 +179,10 @@ export class Draw {
     return this.one(forms);
   }
 
-  calls(tools, { most = 3, isTagged = false, refuses = [] }) {
+  calls(tools, { most = 3, isTagged = false, refuses = [], refusesInside = [] }) {
     const count = this.below(most + 1);
-    const allows = (text) => !refuses.some((pattern) => pattern.test(text));
+    const allows = (text, isInside = false) =>
+      ![...refuses, ...(isInside ? refusesInside : [])].some((pattern) => pattern.test(text));
     return Array.from({ length: count }, () => {
       const { name, parameters } = this.one(tools).function;
       const given = {};
@@ -193,7 +194,7 @@ export class Draw {
   }
 
   #value(type, allows, depth) {
-    if (type === "string") return this.#text(allows);
+    if (type === "string") return this.#text((text) => allows(text, depth < 3));
     if (type === "integer") return new Written(this.one(NUMBERS.filter((number) => /^-?\d+$/.test(number))));
     if (type === "number") return new Written(this.one(NUMBERS));
     if (type === "boolean") return this.chance(0.5);
@@ -205,7 +206,7 @@ export class Draw {
         depth - 1,
       );
     if (type === "array") return Array.from({ length: this.below(4) }, inner);
-    return Object.fromEntries(this.some(["a", "b c", "é", 'x"y', "1"].filter(allows), 3).map((key) => [key, inner()]));
+    return Object.fromEntries(this.some(["a", "b c", "é", 'x"y', "1"], 3).map((key) => [key, inner()]));
   }
 
   #text(allows) {
