@@ -114,11 +114,11 @@ export const layeredRows = (): readonly FamilyRow[] => [
     // RoPE on the sliding layers only.
     {
       hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe",
-      sliding_only: "with_window", gguf_sliding: "same",
+      sliding_only: 1, gguf_sliding: "same",
     },
     { hf: "afmoe", gguf: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
     { hf: "beam flint muse_glimmer_text", head_dim: 128, sliding_only: true },
-    { hf: "kolibri1", head_dim: 128, sliding_only: "with_window" },
+    { hf: "kolibri1", head_dim: 128, sliding_only: 1 },
     { hf: "muse_spark_text", head_dim: 64, rope_theta: 5e5, sliding_only: true },
     { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
   ]),

@@ -102,8 +102,8 @@ export interface Family {
   gguf_sliding?: "same" | "base" | "plain";
   /** GGUF: `rope.dimension_count` is for sliding layers; the others rotate half of it (Step-3.5). */
   gguf_halves_full?: true;
-  /** Only sliding layers have RoPE; `with_window`: in a model whose `sliding_window` isn't null. */
-  sliding_only?: true | "with_window";
+  /** Only sliding layers have RoPE; 1: in a model whose `sliding_window` isn't null. */
+  sliding_only?: true | 1;
   /** Every n-th layer has no RoPE. */
   no_rope_interval?: number;
   /** Llama 4's query temperature on the layers without RoPE. */

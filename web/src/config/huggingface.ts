@@ -146,7 +146,7 @@ function isByKind(value: unknown, kinds: ReadonlySet<unknown>): boolean {
 
 /** Whether only sliding layers have RoPE. */
 export function slidingOnly(config: Dict, { sliding_only }: Partial<Family>): boolean {
-  return sliding_only === true || (sliding_only === "with_window" && config["sliding_window"] !== null);
+  return sliding_only === true || (sliding_only === 1 && config["sliding_window"] !== null);
 }
 
 /** Why a model of a family with RoPE has none: the key that says so, and a message. Undefined if it has RoPE. */
