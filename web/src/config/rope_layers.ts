@@ -121,9 +121,7 @@ export function ggufRecurrentLayers(metadata: Dict, count: number): boolean[] {
     return values.slice(0, count).map(Boolean);
   }
   const period = firstCountOf(file, "full_attention_interval") ?? 4;
-  return Array.from({ length: count }, (_, layer) =>
-    isAbsent(listed) ? (layer + 1) % period !== 0 : Boolean(listed),
-  );
+  return Array.from({ length: count }, (_, layer) => (isAbsent(listed) ? (layer + 1) % period !== 0 : Boolean(listed)));
 }
 
 function ggufLayers(file: Metadata, pairing: Pairing | undefined): boolean[] {

@@ -26,7 +26,7 @@ export const OTHER_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["exaone"],
     gguf: ["exaone"],
-    activation: hiddenActivation("silu", "silu", ["hidden_act", "activation_function"]),
+    activation: hiddenActivation("silu", "silu", ["activation_function", "hidden_act"]),
     names: {
       layer: "transformer.h.{n}.",
       embedding: "transformer.wte",
