@@ -85,6 +85,7 @@ const ELSEWHERE = [
   /trace\(\), onLayer\(\) and steer\(\)|which keys\(\) returns|or raise maxBytes$|use JSON\.stringify\(\)$/, // views inside a session
   /pass `rope`, or `headDim`/,
   /^must be one or more token ids of the vocabulary/, // of a file
+  /call promptTokens\(\), or leave out parseSpecial$/, // of renderChat(), which no command calls
   /merge_and_unload\(\)$|\(aLoRA\)/, // PEFT's names
 ];
 

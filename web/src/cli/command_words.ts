@@ -48,6 +48,7 @@ const ADVICE: readonly (readonly [RegExp, string | ((match: string[], options: G
     /pass one with the option `chatTemplate`, or pass the prompt as text/,
     "pass one with --chat-template, or use ropewalk generate without --chat",
   ],
+  [/choose one with the option `templateName`/, "choose one with --template-name"],
   [/, pass token ids, or pass a tokenizer with the option `tokenizer`/, ", or use a GGUF file that has a tokenizer"],
   [
     /pass token ids, or pass a tokenizer with the option `tokenizer`|(?<=no tokenizer; )pass token ids$/,
