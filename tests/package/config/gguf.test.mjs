@@ -117,7 +117,7 @@ test("YaRN with every key", () => {
   assert.deepEqual(rope.rope_scaling, {
     rope_type: "yarn",
     factor: 4,
-    attention_factor: f32(1.2079441),
+    attention_factor: f32(1.2079441) * 0.9, // of all compats but llama.cpp, which reads attn_factor alone
     beta_fast: 16,
     beta_slow: 2,
     attn_factor: 0.9,

@@ -57,3 +57,107 @@ function filled(name, shape) {
   );
   return Buffer.from(values.buffer);
 }
+
+const STRING = 8;
+const ARRAY = 9;
+/** Types of GGUF: number, bytes, and the method of Buffer that writes one. */
+const GGUF_TYPES = {
+  u8: [0, 1, "writeUInt8"],
+  u16: [2, 2, "writeUInt16LE"],
+  i16: [3, 2, "writeInt16LE"],
+  u32: [4, 4, "writeUInt32LE"],
+  i32: [5, 4, "writeInt32LE"],
+  f32: [6, 4, "writeFloatLE"],
+  bool: [7, 1, "writeUInt8"],
+  u64: [10, 8, "writeBigUInt64LE"],
+};
+const WIDTHS = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
+
+/** The GGUF file of a tiny model whose keys are changed, as in tests/golden/random/gguf_keys.json: [type, value], or null for none. */
+export function changedGguf(name, changes) {
+  const file = readFileSync(tinyModel(`${name}/model.gguf`));
+  const { entries, tensorCount, infos, weights } = partsOf(file);
+  const { value } = entries.find(({ key }) => key === "general.architecture");
+  const prefixed = new Map(Object.entries(changes).map(([key, change]) => [`${value}.${key}`, change]));
+  const kept = entries.filter(({ key }) => !prefixed.has(key)).map(({ bytes }) => bytes);
+  const added = [...prefixed]
+    .filter(([, change]) => change !== null)
+    .map(([key, change]) => [packedString(key), packed(change)]);
+  const head = Buffer.alloc(24);
+  file.copy(head, 0, 0, 8);
+  head.writeBigUInt64LE(BigInt(tensorCount), 8);
+  head.writeBigUInt64LE(BigInt(kept.length + added.length), 16);
+  const all = Buffer.concat([head, ...kept, ...added.flat(), infos]);
+  const padding = Buffer.alloc((ALIGNMENT - (all.length % ALIGNMENT)) % ALIGNMENT);
+  return [new File([Buffer.concat([all, padding, weights])], "model.gguf")];
+}
+
+/** Keys that the GGUF file of a tiny model has for its architecture, and its number of layers. */
+export function ggufKeysOf(name) {
+  const { entries } = partsOf(readFileSync(tinyModel(`${name}/model.gguf`)));
+  const prefix = `${entries.find(({ key }) => key === "general.architecture").value}.`;
+  const own = entries.filter(({ key }) => key.startsWith(prefix));
+  const count = own.find(({ key }) => key === `${prefix}block_count`).bytes;
+  return { keys: own.map(({ key }) => key.slice(prefix.length)), layers: count.readUInt32LE(count.length - 4) };
+}
+
+const ALIGNMENT = 32;
+
+function partsOf(file) {
+  const [tensorCount, count] = [8, 16].map((at) => Number(file.readBigUInt64LE(at)));
+  let at = 24;
+  const skipString = () => {
+    const length = Number(file.readBigUInt64LE(at));
+    at += 8 + length;
+    return file.toString("utf8", at - length, at);
+  };
+  const skip = (type) => {
+    if (type === STRING) return skipString();
+    if (type !== ARRAY) return void (at += WIDTHS[type]);
+    const [element, length] = [file.readUInt32LE(at), Number(file.readBigUInt64LE(at + 4))];
+    at += 12;
+    for (let index = 0; index < length; index++) skip(element);
+  };
+  const entries = Array.from({ length: count }, () => {
+    const start = at;
+    const key = skipString();
+    at += 4;
+    const value = skip(file.readUInt32LE(at - 4));
+    return { key, value, bytes: file.subarray(start, at) };
+  });
+  const start = at;
+  for (let index = 0; index < tensorCount; index++) {
+    skipString();
+    at += 4 + 8 * file.readUInt32LE(at) + 12;
+  }
+  return {
+    entries,
+    tensorCount,
+    infos: file.subarray(start, at),
+    weights: file.subarray(Math.ceil(at / ALIGNMENT) * ALIGNMENT),
+  };
+}
+
+function packedString(text) {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(Buffer.byteLength(text)));
+  return Buffer.concat([length, Buffer.from(text)]);
+}
+
+function packed([type, value]) {
+  const head = Buffer.alloc(Array.isArray(type) ? 16 : 4);
+  if (type === "string") {
+    head.writeUInt32LE(STRING);
+    return Buffer.concat([head, packedString(value)]);
+  }
+  const [number, width, write] = GGUF_TYPES[[type].flat()[0]];
+  const values = [value].flat();
+  const body = Buffer.alloc(width * values.length);
+  values.forEach((one, index) => body[write](type === "u64" ? BigInt(one) : Number(one), width * index));
+  head.writeUInt32LE(Array.isArray(type) ? ARRAY : number);
+  if (Array.isArray(type)) {
+    head.writeUInt32LE(number, 4);
+    head.writeBigUInt64LE(BigInt(values.length), 8);
+  }
+  return Buffer.concat([head, body]);
+}

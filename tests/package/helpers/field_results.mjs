@@ -11,9 +11,9 @@ const ENCODER_TOKENS = Array.from({ length: 40 }, (_, index) => 5 + ((7 * index)
 const F32_LIMIT = 1e-4;
 
 /** The losses of a few tokens, the first numbers of a mean vector, or the scores of pairs. */
-export async function resultOf(name, files) {
+export async function resultOf(name, files, contextLength = 64) {
   const isDecoder = existsSync(tinyModel(`${name}/expected.json`));
-  const model = await rw.model(files, { kv: { dtype: "f32" }, ...(isDecoder && { contextLength: 64 }) });
+  const model = await rw.model(files, { kv: { dtype: "f32" }, ...(isDecoder && { contextLength }) });
   try {
     if (isDecoder) {
       const { losses } = await model.perplexity(readExpected(name, "expected.json").prompt);

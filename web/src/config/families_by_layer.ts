@@ -131,7 +131,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
   ]),
   ...paired("interleaved_to_half", [
     {
-      hf: "dots3_note_text", mla: true, reads_partial: true, reads_flat_parameters: true,
+      hf: "dots3_note_text", mla: "share", reads_partial: true, reads_flat_parameters: true,
       layers: {
         indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
         sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },

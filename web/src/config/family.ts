@@ -97,7 +97,7 @@ export interface Family {
   reads_flat_parameters?: true;
   /**
    * GGUF: what sliding layers have in llama.cpp. `same`: base and scaling of the other layers. `base`: their base
-   * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base in each case.
+   * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base where llama.cpp reads it.
    */
   gguf_sliding?: "same" | "base" | "plain";
   /** GGUF: `rope.dimension_count` is for sliding layers; the others rotate half of it (Step-3.5). */

@@ -57,7 +57,7 @@ export function readGguf(
   checkUsesRope(file);
   const full = fullDraft(file, source.tensors ?? {}, family);
   if (family.rotates_last) return chooseKind(compressKinds(file, full), kindOf(family, layer_type));
-  if (!hasSlidingLayers(file)) {
+  if (!hasSlidingLayers(file, family)) {
     checkSharedKind(layer_type, [], false);
     return full;
   }
@@ -68,18 +68,27 @@ export function readGguf(
   return chooseKind(kinds, layer_type === "chunked_attention" ? "sliding_attention" : layer_type);
 }
 
-/** Granite's files disable RoPE with a key that is only informative in other files. */
+/** Granite's files disable RoPE with a key that is only informative in other files, those of its mixture of experts among them. */
 function checkUsesRope(file: Metadata): void {
   const key = "rope.scaling.finetuned";
   const finetuned = valueOf(file, key);
   if (isAbsent(finetuned)) return;
-  if (!booleanAt(finetuned, `${file.arch}.${key}`) && file.arch.startsWith("granite")) {
+  if (!booleanAt(finetuned, `${file.arch}.${key}`) && file.arch.startsWith("granite") && file.arch !== "granitemoe") {
     failWithoutRope(`${file.arch}.${key}`, "is false");
   }
 }
 
-function hasSlidingLayers(file: Metadata): boolean {
-  return (firstCountOf(file, "attention.sliding_window") ?? 0) > 0 || valueOf(file, "rope.freq_base_swa") !== undefined;
+/** Architectures for which llama.cpp rotates sliding layers with `rope.freq_base`, whatever `rope.freq_base_swa` is. */
+const WITHOUT_SLIDING_BASE = ["cohere2", "cohere2moe", "exaone4", "exaone-moe", "mellum", "olmo2"];
+
+/** The base of sliding layers, where llama.cpp reads it. */
+function slidingBaseOf(file: Metadata, family: Partial<Family>): number | undefined {
+  const isRead = family.gguf_sliding !== undefined || family.gguf_pairing === undefined;
+  return isRead && !WITHOUT_SLIDING_BASE.includes(file.arch) ? numberOf(file, "rope.freq_base_swa") : undefined;
+}
+
+function hasSlidingLayers(file: Metadata, family: Partial<Family>): boolean {
+  return (firstCountOf(file, "attention.sliding_window") ?? 0) > 0 || slidingBaseOf(file, family) !== undefined;
 }
 
 function fullDraft(file: Metadata, tensors: GgufRopeTensors, family: Partial<Family>): ConfigDraft {
@@ -133,7 +142,10 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   // llama.cpp uses linear if no type is named, and reads a factor of 0 as absent.
   const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);
   const factor = numberOf(file, "rope.scaling.factor") ?? numberOf(file, "rope.scale_linear") ?? 0;
-  const alpha = (file.arch === "hunyuan_vl" ? numberOf(file, "rope.scaling.alpha") : undefined) ?? 0;
+  const alpha =
+    (file.arch.startsWith("hunyuan") && file.arch !== "hunyuan-moe"
+      ? numberOf(file, "rope.scaling.alpha")
+      : undefined) ?? 0;
   const attn = numberOf(file, "rope.scaling.attn_factor");
   const attn_factor = attn === undefined || attn === 1 ? {} : { attn_factor: attn };
 
@@ -141,19 +153,32 @@ function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   const short = tensors["rope_factors_short.weight"];
   // The first Phi-3 files name no type; llama.cpp recognizes them by these tensors.
   if (type === "longrope" || !isAbsent(long) || !isAbsent(short)) {
+    // llama.cpp divides frequencies by rope.scaling.factor too.
+    const divided = (value: unknown, path: string): number[] =>
+      listAt(value, path).map((divisor) => divisor * (type === "none" ? 1 : factor || 1));
     return {
       rope_type: "longrope",
-      long_factor: listAt(long, "rope_factors_long.weight"),
-      short_factor: listAt(short, "rope_factors_short.weight"),
-      ...(factor !== 0 && { factor }),
-      ...(attn !== undefined && { attention_factor: attn }),
+      long_factor: divided(long, "rope_factors_long.weight"),
+      short_factor: divided(short, "rope_factors_short.weight"),
+      attention_factor: attn ?? 1,
     };
   }
-  if (type === "yarn") return { ...yarnOf(file, factor || 1), ...attn_factor };
+  if (type === "yarn") return withFactor(yarnOf(file, factor || 1), attn_factor);
   if (alpha > 0) return { rope_type: "ntk_alpha", alpha, ...attn_factor };
   if (type === "linear" && factor !== 0 && factor !== 1) return { rope_type: "linear", factor, ...attn_factor };
   return { rope_type: "default", ...attn_factor };
 }
+
+/** compat `llama.cpp` reads `attn_factor`, the others the whole factor. */
+function withFactor(yarn: RopeScaling, { attn_factor }: Pick<RopeScaling, "attn_factor">): RopeScaling {
+  if (attn_factor === undefined) return yarn;
+  const { factor = 1, mscale = 1, mscale_all_dim } = yarn;
+  const own =
+    yarn.attention_factor ?? mscaleOf(factor, mscale) / (mscale_all_dim ? mscaleOf(factor, mscale_all_dim) : 1);
+  return { ...yarn, attention_factor: own * attn_factor, attn_factor };
+}
+
+const mscaleOf = (factor: number, mscale: number): number => (factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1);
 
 function yarnOf(file: Metadata, factor: number): RopeScaling {
   const own = numberOf(file, "rope.scaling.yarn_attn_factor");
@@ -201,7 +226,8 @@ function softmaxScaleOf(file: Metadata, family: Partial<Family>, key_length: num
   if (given !== 0) return given;
   if (typeof family.softmax === "number") return family.softmax;
   if (family.mla) {
-    const both = integerOf(file, "attention.key_length_mla") ?? key_length;
+    // llama.cpp's code for MiniCPM 3 doesn't read the key
+    const both = (file.arch === "minicpm3" ? undefined : integerOf(file, "attention.key_length_mla")) ?? key_length;
     return both === undefined ? undefined : 1 / Math.sqrt(both);
   }
   const width = integerOf(file, "embedding_length");
@@ -238,16 +264,38 @@ function temperatureOf(
   return { scale, floor_scale, offset: 0, layers: "all" };
 }
 
+/** Architectures whose layers may rotate different widths in llama.cpp. The others rotate that of the first layer in all. */
+const WITH_SLIDING_WIDTH = [
+  "gemma4",
+  "gemma4-assistant",
+  "laguna",
+  "maple",
+  "spark2_5",
+  "step35",
+  "mimo2",
+  "dots3note",
+];
+
 function slidingDraft(file: Metadata, family: Partial<Family>, full: ConfigDraft): ConfigDraft {
   const kind = family.gguf_sliding ?? "same";
   const { freq_factors, ...rest } = full;
   const head_dim = family.mla ? full.head_dim : (integerOf(file, "attention.key_length_swa") ?? full.head_dim);
-  const counted = integerOf(file, "rope.dimension_count_swa") ?? integerOf(file, "rope.dimension_count") ?? head_dim;
+  const own = integerOf(file, "rope.dimension_count_swa");
+  const counted = own ?? integerOf(file, "rope.dimension_count") ?? head_dim;
+  if (
+    own !== undefined &&
+    family.gguf_sliding !== undefined &&
+    !WITH_SLIDING_WIDTH.includes(file.arch) &&
+    counted !== full.rotary_dim
+  ) {
+    const message = `must equal the rotated width of the other layers, ${show(full.rotary_dim)}, in ${file.arch} (got ${show(counted)})`;
+    fail("INVALID_CONFIG", `${file.arch}.rope.dimension_count_swa`, message);
+  }
   const both = integerOf(file, "attention.key_length_mla_swa");
   return withoutAbsent<ConfigDraft>({
     ...rest,
     head_dim,
-    rope_theta: numberOf(file, "rope.freq_base_swa") ?? (kind === "plain" ? 10000 : full.rope_theta),
+    rope_theta: slidingBaseOf(file, family) ?? (kind === "plain" ? 10000 : full.rope_theta),
     rotary_dim: counted,
     rope_scaling: kind === "same" ? full.rope_scaling : unscaled(full.rope_scaling),
     freq_factors: kind === "same" ? freq_factors : undefined,

@@ -175,7 +175,9 @@ function shareOf(text: TextConfig, family: Partial<Family>, keys: RopeScaling): 
 /** The separate part of a head in DeepSeek-style attention, all of which is rotated: transformers fails at a share of it. */
 function wholePart(text: TextConfig, family: Partial<Family>, keys: RopeScaling, mla: AttentionParts): RotatedWidth {
   const share = shareOf(text, family, keys);
-  const ofHead = mla.rope / ((mla.nope ?? 0) + mla.rope); // Mistral 4's is the part's share of the head
+  // that of Mistral 4 and Dots 3 Note is the part's share of the head
+  const head = mla.nope === undefined ? integerOf(text, ["head_dim"]) : mla.nope + mla.rope;
+  const ofHead = mla.rope / (head ?? mla.rope);
   if (share === undefined || share === 1 || (family.mla === "share" && Math.trunc(share / ofHead + 1e-9) === 1))
     return {};
   const message = `is ${share}, but all of qk_rope_head_dim is rotated in DeepSeek-style attention; leave it out`;

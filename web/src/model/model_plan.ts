@@ -144,11 +144,11 @@ export function planOf(
   const { activation } = architecture;
   architecture.check?.(reader);
 
-  const norm_epsilon = reader.number(epsilon, 1e-5);
+  const norm_epsilon = reader.number(epsilon, architecture.ggufEpsilon?.(reader) ?? 1e-5);
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   // a switch in files of Granite, and only information in others
-  const isGranite = reader.isGguf && reader.architecture.startsWith("granite");
+  const isGranite = reader.isGguf && reader.architecture.startsWith("granite") && reader.architecture !== "granitemoe";
   const isWithoutRope = isGranite && !reader.boolean(["", "rope.scaling.finetuned"], true);
   const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
   const encoder = encoderOf(architecture, reader);
@@ -159,8 +159,10 @@ export function planOf(
     layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
   refuseOtherLayers(architecture, reader);
+  const hasTwoRopes =
+    architecture.hasTwoRopes ?? (architecture.readsSlidingBase && reader.has(["", "rope.freq_base_swa"]));
   const attentionKind = (layer: number): AttentionKind =>
-    window(layer) > 0 && architecture.hasTwoRopes ? "sliding_attention" : "full_attention";
+    hasTwoRopes && (window(layer) > 0 || (own[layer]?.chunk ?? 0) > 0) ? "sliding_attention" : "full_attention";
   const temperature = temperatureOf(architecture, () => ropes("full_attention"));
 
   const config: WasmModelConfig = {

@@ -135,6 +135,10 @@ export interface Architecture {
   readonly window?: (reader: ConfigReader) => (layer: number) => number;
   /** Whether layers with a sliding window have a different RoPE, or are the only ones with one. */
   readonly hasTwoRopes?: boolean;
+  /** Whether sliding layers have a RoPE of their own in a GGUF file with `rope.freq_base_swa`. */
+  readonly readsSlidingBase?: boolean;
+  /** Epsilon of norms for a file without the key of their kind; 1e-5 by default. */
+  readonly ggufEpsilon?: (reader: ConfigReader) => number;
   /** Undefined for a model without experts, of an architecture that may have them. */
   readonly experts?: (reader: ConfigReader) => ExpertConfig | undefined;
   /** Whether heads have sinks: logits that count in the softmax sum. */

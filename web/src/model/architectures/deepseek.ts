@@ -1,7 +1,7 @@
 // DeepSeek-V2 and V3, and others with multi-head latent attention.
 import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM } from "../limits.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LatentSizes, LayerShape } from "./architecture.js";
@@ -22,6 +22,7 @@ const deepseek2: Architecture = {
   gguf: ["deepseek2"],
   norms: (reader) => [...PRE_NORMS, "latent_norm", ...(hasQueryLatent(reader) ? (["query_latent_norm"] as const) : [])],
   latent: latentSizes,
+  check: refuseOtherScaling,
   layer: denseLayers,
   experts: (reader) => expertsIfAny(reader, V2),
   names: llamaNames({
@@ -110,14 +111,16 @@ function latentSizes(reader: ConfigReader): LatentSizes {
   const latent_rotated = size("qk_rope_head_dim", "rope.dimension_count");
   const equalValues = Math.floor(reader.integer(HIDDEN) / reader.integer(HEADS));
   // older GGUF files have the sizes of heads before the products were absorbed
-  const key = reader.isGguf ? size("", "attention.key_length_mla", size("", "attention.key_length")) : 0;
+  // llama.cpp's code for MiniCPM 3 reads these alone
+  const isOlder = reader.architecture === "minicpm3";
+  const sizeGguf = (key: string, fallback?: number): number =>
+    isOlder ? size("", key, fallback) : size("", `${key}_mla`, size("", key, fallback));
+  const key = reader.isGguf ? sizeGguf("attention.key_length") : 0;
   return {
     latent_size,
     latent_rotated,
     latent_plain: reader.isGguf ? key - latent_rotated : size("qk_nope_head_dim", ""),
-    latent_value: reader.isGguf
-      ? size("", "attention.value_length_mla", size("", "attention.value_length", equalValues))
-      : size("v_head_dim", "", equalValues),
+    latent_value: reader.isGguf ? sizeGguf("attention.value_length", equalValues) : size("v_head_dim", "", equalValues),
     latent_query: hasQueryLatent(reader) ? size("q_lora_rank", "attention.q_lora_rank") : 0,
   };
 }
@@ -125,6 +128,31 @@ function latentSizes(reader: ConfigReader): LatentSizes {
 function denseLayers(reader: ConfigReader): (layer: number) => LayerShape {
   reader.integer(HEADS);
   return () => ({});
+}
+
+/**
+ * llama.cpp puts the factor on cos and sin into the scale of scores too, a factor that other scalings have in its code alone.
+ * With YaRN's log multiplier it is 1.
+ */
+function refuseOtherScaling(reader: ConfigReader): void {
+  if (!reader.isGguf || reader.architecture === "minicpm3") return;
+  const scaling = (key: string): ConfigKey => ["", `rope.scaling.${key}`];
+  const refuse = (key: string, message: string): never =>
+    reader.refuse("UNSUPPORTED_MODEL", reader.find(scaling(key)).path, message);
+  const attn = reader.number(scaling("attn_factor"), 1);
+  if (attn !== 1) refuse("attn_factor", `must be 1 in a model with latent attention (got ${attn})`);
+  const factor = reader.number(scaling("factor"), reader.number(["", "rope.scale_linear"], 0)) || 1;
+  const { value: type = "linear" } = reader.find(scaling("type"));
+  if (factor === 1 || type === "none") return;
+  if (type !== "yarn")
+    refuse("type", `must be yarn in a model with latent attention and a rope.scaling.factor or rope.scale_linear`);
+  const multiplier = reader.number(scaling("yarn_log_multiplier"), 0);
+  const isOne = Math.fround(multiplier) === Math.fround(0.1); // files have a tenth of it
+  if (multiplier === 0 || (reader.architecture !== "deepseek2" && !isOne))
+    refuse(
+      "yarn_log_multiplier",
+      `must be ${reader.architecture === "deepseek2" ? "above 0" : "0.1"} (got ${multiplier})`,
+    );
 }
 
 /** The class rotates a part of the part of a head that others of this kind rotate whole. */

@@ -24,6 +24,8 @@ export interface ExpertKeys {
 export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfig {
   const { isGguf } = reader;
   const experts = reader.integer([keys.experts, "expert_count"], undefined, 1, MAX_EXPERTS);
+  // not every code of llama.cpp reads the key, so that the tensors say it
+  const stored = isGguf ? reader.rowsOf(/^blk\.\d+\.ffn_up_exps\.weight$/) / experts : 0;
   const width = isGguf ? reader.integer(["", "feed_forward_length"], 1, 1, MAX_WIDTH) : undefined;
   const inGguf = (layer: number): boolean => reader.hasTensor(`blk.${layer}.ffn_gate_inp.weight`);
   const shared = isGguf ? reader.rowsOf(/^blk\.\d+\.ffn_up_shexp\.weight$/) : (keys.shared?.() ?? 0);
@@ -34,7 +36,10 @@ export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfi
     experts_used: reader.integer([keys.used, "expert_used_count"], undefined, 1, experts),
     normalizes_experts: isRead ? reader.boolean(["norm_topk_prob", "expert_weights_norm"], normalizes) : normalizes,
     ...(isGguf && { ...expertGroups(reader, experts, { best: 2 }) }),
-    expert_size: reader.integer([keys.size, "expert_feed_forward_length"], width, 1, MAX_WIDTH),
+    expert_size:
+      Number.isInteger(stored) && stored > 0
+        ? stored
+        : reader.integer([keys.size, "expert_feed_forward_length"], width, 1, MAX_WIDTH),
     shared_expert_size: shared,
     hasSharedExpertGate: keys.hasSharedExpertGate ?? false,
     hasExperts: isGguf ? inGguf : (keys.hasExperts ?? ((): boolean => true)),

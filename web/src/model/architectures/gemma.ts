@@ -18,6 +18,7 @@ const gemma2: Architecture = {
   ...llama,
   huggingFace: ["gemma2"],
   gguf: ["gemma2"],
+  readsSlidingBase: true,
   activation: hiddenActivation("gelu_tanh", "gelu_tanh", ["hidden_activation"]),
   norms: () => [...PRE_NORMS, ...POST_NORMS],
   normsLessOne: true,
@@ -61,15 +62,17 @@ function isEmbeddingGemma(reader: ConfigReader): boolean {
 
 function gemmaFactors(reader: ConfigReader): Partial<Factors> {
   const hidden = reader.integer(HIDDEN);
+  const isGemma2 = reader.isGguf && reader.architecture === "gemma2"; // the defaults are llama.cpp's
   const isLargest = reader.isGguf && [46, 62].includes(reader.integer(LAYERS));
+  const equalWidth = Math.floor(hidden / reader.integer(HEADS));
   const headDim = isLargest
-    ? hidden / reader.integer(HEADS)
-    : reader.integer(["head_dim", "attention.key_length"], 256);
+    ? equalWidth
+    : reader.integer(["head_dim", "attention.key_length"], reader.isGguf ? equalWidth : 256);
   const scalar = reader.number(["query_pre_attn_scalar", "attention.query_pre_attn_scalar"], headDim);
   return {
     attention_scale: scalar ** -0.5,
-    attention_soft_cap: reader.number(["attn_logit_softcapping", "attn_logit_softcapping"], 0),
+    attention_soft_cap: reader.number(["attn_logit_softcapping", "attn_logit_softcapping"], isGemma2 ? 50 : 0),
     embedding_scale: Math.sqrt(hidden),
-    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], 0),
+    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], isGemma2 ? 30 : 0),
   };
 }

@@ -26,7 +26,7 @@ const gemma4: Architecture = {
   factors: (reader) => ({
     attention_scale: 1,
     embedding_scale: Math.sqrt(reader.integer(HIDDEN)),
-    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], 0),
+    logit_soft_cap: reader.number(["final_logit_softcapping", "final_logit_softcapping"], reader.isGguf ? 30 : 0),
     normalizes_values: true,
   }),
   perLayer: gemma4PerLayer,

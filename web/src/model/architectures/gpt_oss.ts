@@ -12,6 +12,7 @@ export const GPT_OSS_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["gpt_oss"],
     gguf: ["gpt-oss"],
+    readsSlidingBase: true,
     activation: "clamped_silu",
     biases: (reader) => (reader.boolean(["attention_bias", ""], true) ? [...QKV, "output"] : []),
     hasSinks: true,

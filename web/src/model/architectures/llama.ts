@@ -250,6 +250,9 @@ export function graniteFactors(reader: ConfigReader): Partial<Factors> {
 /** Old GGUF files leave the factors out; the defaults are llama.cpp's. @internal */
 export function minicpmFactors(reader: ConfigReader): Partial<Factors> {
   const [layers, hidden] = [reader.integer(LAYERS), reader.integer(HIDDEN)];
+  // the code for MiniCPM 3 has them as constants
+  if (reader.isGguf && reader.architecture === "minicpm3")
+    return { embedding_scale: 12, residual_scale: 1.4 / Math.sqrt(layers), logit_scale: 256 / hidden };
   if (reader.isGguf)
     return {
       embedding_scale: reader.number(["", "embedding_scale"], 12),

@@ -18,6 +18,7 @@ export const LLAMA4_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["llama4_text", "llama4"],
     gguf: ["llama4"],
+    readsSlidingBase: true,
     layer: llama4Layer,
     temperature: "without_rope",
     experts: llama4Experts,

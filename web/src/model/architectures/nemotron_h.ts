@@ -33,6 +33,8 @@ export const NEMOTRON_H_ROWS: readonly Architecture[] = [
     gguf: ["nemotron_h", "nemotron_h_moe"],
     activation: hiddenActivation("relu2", "relu2", ["mlp_hidden_act"]), // Mamba has another one
     isGated: false,
+    // llama.cpp takes the other epsilon if this one is left out
+    ggufEpsilon: (reader) => reader.number(["", "attention.layer_norm_epsilon"], 1e-5),
     hasNoRope: true,
     norms: (reader, layer) => [isOfFeedForward(blockOf(reader)(layer)) ? "feed_forward_norm" : "attention_norm"],
     experts: nemotronExperts,
@@ -144,6 +146,7 @@ function nemotronExperts(reader: ConfigReader): ExpertConfig | undefined {
 }
 
 function requireNoLatentExperts(reader: ConfigReader): void {
+  if (reader.isGguf && reader.integer(["", "expert_count"], 0, 0) === 0) return;
   const { value, path } = reader.find(["moe_latent_size", "moe_latent_size"]);
   if (value !== undefined && value !== 0)
     reader.refuse("UNSUPPORTED_MODEL", path, "experts of another width than the hidden size aren't supported");
