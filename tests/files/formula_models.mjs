@@ -1,6 +1,5 @@
 // Tiny models whose weights are a formula of their names: tests/golden/generate/shapes/formula_models.py has the same one.
 import { ggufBytes } from "./gguf_writer.mjs";
-import { fileOf } from "./reading.mjs";
 import { safetensorsBytes } from "./safetensors_writer.mjs";
 
 /** An element is `center + k / 2 ** shift`, with k an odd number from -127 to 127 that depends on the name and the index. */
@@ -39,8 +38,8 @@ function tensorsOf(tensors) {
 export function formulaFiles({ config, tensors }, others = []) {
   const weights = tensorsOf(tensors).map(({ name, shape, data }) => [name, { dtype: "F32", shape, data }]);
   return [
-    fileOf("config.json", JSON.stringify(config)),
-    fileOf("model.safetensors", safetensorsBytes(Object.fromEntries(weights))),
+    new File([JSON.stringify(config)], "config.json"),
+    new File([safetensorsBytes(Object.fromEntries(weights))], "model.safetensors"),
     ...others,
   ];
 }
@@ -48,5 +47,5 @@ export function formulaFiles({ config, tensors }, others = []) {
 /** A GGUF file. */
 export function formulaGguf({ metadata, tensors }) {
   const weights = tensorsOf(tensors).map((tensor) => ({ ...tensor, type: "f32" }));
-  return fileOf("model.gguf", ggufBytes({ metadata, tensors: weights }));
+  return new File([ggufBytes({ metadata, tensors: weights })], "model.gguf");
 }

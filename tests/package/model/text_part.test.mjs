@@ -100,7 +100,7 @@ for (const [how, { nameOf, others }] of Object.entries(namings)) {
   });
 
   test(`a vision model, ${how}: the error names an unknown tensor`, async () => {
-    for (const name of ["adapter.weight", nameOf("model.layers.0.self_attn.gate.weight"), "vision_towers.weight"]) {
+    for (const name of ["adapter.weight", nameOf("model.layers.0.self_attn.gate.weight"), "lenses.weight"]) {
       const tensors = { ...renamed(own, nameOf), [name]: zeros(2, 3) };
       await rejects(rw.model(filesOf(tensors, larger)), "UNSUPPORTED_MODEL", `model.safetensors: ${name}`);
     }

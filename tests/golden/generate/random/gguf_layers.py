@@ -5,7 +5,7 @@
 A case has the keys that differ from those of the tiny model of its name (null for none). Layers may change places with the recurrent ones.
 """
 # compare: --cases 250
-# test: tests/package/model/random/gguf_layers.test.mjs
+# test: tests/unit/random_models/gguf_layers.test.mjs
 
 import re
 import sys

@@ -1,9 +1,9 @@
 // Keys of GGUF that decide what layers and routers do, drawn at random, compared with llama.cpp.
 import test from "node:test";
-import { formulaGguf } from "../../../files/formula_models.mjs";
-import { partsOf } from "../../../files/model_parts.mjs";
-import { assertLogits, casesOf } from "../../helpers/random.mjs";
-import { rw } from "../../helpers/runtime.mjs";
+import { formulaGguf } from "../../files/formula_models.mjs";
+import { partsOf } from "../../files/model_parts.mjs";
+import { assertLogits, casesOf } from "../../package/helpers/random.mjs";
+import { rw } from "../../package/helpers/runtime.mjs";
 
 test("recurrent layers, windows, gates of experts and attention factors: llama.cpp's logits", async () => {
   const cases = casesOf("gguf_layers.json");
