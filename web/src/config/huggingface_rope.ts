@@ -175,8 +175,8 @@ function shareOf(text: TextConfig, family: Partial<Family>, keys: RopeScaling): 
 /** The separate part of a head in DeepSeek-style attention, all of which is rotated: transformers fails at a share of it. */
 function wholePart(text: TextConfig, family: Partial<Family>, keys: RopeScaling, mla: AttentionParts): RotatedWidth {
   const share = shareOf(text, family, keys);
-  // that of Mistral 4 and Dots 3 Note is the part's share of the head
-  const head = mla.nope === undefined ? integerOf(text, ["head_dim"]) : mla.nope + mla.rope;
+  // that of Mistral 4 is the part's share of both parts, and that of Dots 3 Note, whose layers differ, of head_dim
+  const head = family.layers ? integerOf(text, ["head_dim"]) : (mla.nope ?? 0) + mla.rope;
   const ofHead = mla.rope / (head ?? mla.rope);
   if (share === undefined || share === 1 || (family.mla === "share" && Math.trunc(share / ofHead + 1e-9) === 1))
     return {};
