@@ -160,7 +160,7 @@ test("invalid arguments and models that can't be written are errors, and no file
       "words",
       editJson("tokenizer.json", (json) => ({
         ...json,
-        pre_tokenizer: { type: "Split", pattern: { Regex: "a+" }, behavior: "Isolated" },
+        pre_tokenizer: { type: "Split", pattern: { Regex: "a+" }, behavior: "Isolated", invert: false },
       })),
     );
     const infinite = await folderWith("infinite", async (copy) => {

@@ -77,8 +77,8 @@ export async function planSafetensors(
   ];
   const entries = [...metadata.map(([key, value]) => metadataEntry(key, value)), ...changed.values()];
   const plan = { entries, tensors: [...tensors, ...rope.tensors], alignment: 32 };
-  await checkWritten(rw, plan, files, model, tokenizer);
-  return { plan, warnings: [...rope.warnings, ...componentWarnings(files.tokenizer)] };
+  const differences = await checkWritten(rw, plan, files, model, tokenizer);
+  return { plan, warnings: [...rope.warnings, ...componentWarnings(files.tokenizer), ...differences] };
 }
 
 function nameOf({ layer, slot, isVector }: WeightMapping, { layers }: ModelPlan): string {
