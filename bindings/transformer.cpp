@@ -20,7 +20,7 @@ struct ModelFields {
   double expert_scale;
   bool scales_expert_input, normalizes_values;
   int expert_groups, expert_groups_used, expert_group_best;
-  double expert_score_scale;
+  double expert_score_scale, expert_least_sum;
   int recurrence_kernel, recurrence_inner, recurrence_heads, recurrence_key_heads, recurrence_key_size, recurrence_step_rank;
   int recurrence_norm_groups;
   bool recurrence_is_tiled, gates_attention;
@@ -84,7 +84,8 @@ ModelConfig config_of(const ModelFields& f) {
                     f.expert_groups,
                     f.expert_groups_used,
                     f.expert_group_best,
-                    static_cast<float>(f.expert_score_scale)};
+                    static_cast<float>(f.expert_score_scale),
+                    static_cast<float>(f.expert_least_sum)};
   config.gate_slope = static_cast<float>(f.gate_slope);
   config.gate_limit = static_cast<float>(f.gate_limit);
   config.normalizes_values = f.normalizes_values;
@@ -279,6 +280,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
       .field("expert_groups_used", &ModelFields::expert_groups_used)
       .field("expert_group_best", &ModelFields::expert_group_best)
       .field("expert_score_scale", &ModelFields::expert_score_scale)
+      .field("expert_least_sum", &ModelFields::expert_least_sum)
       .field("recurrence_kernel", &ModelFields::recurrence_kernel)
       .field("recurrence_inner", &ModelFields::recurrence_inner)
       .field("recurrence_heads", &ModelFields::recurrence_heads)

@@ -176,6 +176,7 @@ Status KvCache::view(int layer, int sequence, KeyValues& kv, AttentionOptions& o
   if (std::isnan(options.scale)) {
     if (const Status status = default_scale(layer, sequence, options.scale); status != Status::ok) return status;
   }
+  if (options.has_normalized_keys && geometry.rope != kNoRope) options.scale /= ropes_[geometry.rope].plan().attention_factor;
   kv.type = geometry_.type();
   kv.heads = geometry.heads;
   kv.head_dim = geometry.head_dim;
@@ -210,6 +211,13 @@ Status KvCache::default_scale(int layer, int sequence, double& scale) {
     return status;
   scale = rope.plan().softmax_scale;
   return Status::ok;
+}
+
+double KvCache::attention_factor(int layer, int sequence) {
+  const int rope = geometry_.layer(layer).rope;
+  if (rope == kNoRope) return 1;
+  const bool has_plan = ropes_[rope].use_length(std::max(1.0, sequences_[sequence].planned_length(rope))) == Status::ok;
+  return has_plan ? ropes_[rope].plan().attention_factor : 1;
 }
 
 Status KvCache::read(int layer, int sequence, int first, int count, float* keys, float* values) const {

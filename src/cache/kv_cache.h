@@ -91,6 +91,8 @@ class KvCache {
 
   // The default factor of q · k: the plan's softmax scale, or 1/sqrt(head_dim) for layers without a rope.
   Status default_scale(int layer, int sequence, double& scale);
+  // The factor of the plan on cos and sin, 1 for layers without a rope. The layer and the sequence must exist.
+  double attention_factor(int layer, int sequence);
 
   // Keeps the first `tokens` tokens of a sequence.
   Status truncate(int sequence, int tokens);

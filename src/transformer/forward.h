@@ -161,6 +161,9 @@ class Forward {
   // Returns the rows multiplied by a factor, in scaled_, or `rows` itself if the factor is 1.
   const float* scaled(const float* rows, float factor);
   void normalize_heads(float* rows, int heads, int head_dim, const float* weight) const;
+  // Normalizes keys before they are rotated as if it were after: the rotation multiplies their squares, but not epsilon, by the square of
+  // the attention factor.
+  void normalize_keys_as_rotated(const LayerConfig& layer);
   // Normalizes each of `count` rows of `size` floats in place by one of `weights` weights in turn, if there is a weight.
   void normalize_rows(float* rows, int count, int size, const float* weight, int weights = 1) const;
   void add_to_residual(Buffer<float>& rows, const float* post_norm, const float* bias);

@@ -21,6 +21,12 @@ HeadTensor rows_of(const HeadTensor& heads, int first, int count) {
   return rows;
 }
 
+// Whether heads are normalized after they are rotated. Cached keys are normalized before, so that they can be rotated again: their norm
+// doesn't see the rotation, but for the attention factor, which attention_options() takes from the scores.
+bool normalizes_rotated(const ModelConfig& config, const LayerConfig& layer) {
+  return config.query_key_norm == QueryKeyNorm::rotated || layer.has_unit_heads;
+}
+
 }  // namespace
 
 void Forward::mix_tokens(int layer, const float* input) {
@@ -115,15 +121,17 @@ void Forward::attend(int layer, const float* input) {
   const LayerWeights& w = weights_->layer(layer);
   project_heads(layer, input);
   const float *query_norm = w[LayerVector::query_norm], *key_norm = w[LayerVector::key_norm];
-  const bool is_norm_of_rotated = c.query_key_norm == QueryKeyNorm::rotated, has_keys = l.keys_of == kOwnKeys;
-  if (is_norm_of_rotated) {
+  const bool is_norm_of_rotated = normalizes_rotated(c, l), has_keys = l.keys_of == kOwnKeys;
+  if (l.has_unit_heads) {
+    query_norm = ones_.data();
+  } else if (is_norm_of_rotated) {
     // A weight that a cached key was multiplied by after its rotation would be in the way of another rotation, so both are the queries'.
     for (int i = 0; i < l.head_dim; ++i) head_norms_[i] = query_norm[i] * key_norm[i];
-    query_norm = head_norms_.data(), key_norm = ones_.data();
+    query_norm = head_norms_.data();
   }
-  if (l.has_unit_heads) query_norm = key_norm = ones_.data();
   if (!is_norm_of_rotated) normalize_heads(queries_.data(), c.heads, l.head_dim, query_norm);
-  if (has_keys) normalize_heads(keys_.data(), l.kv_heads, l.head_dim, key_norm);
+  if (has_keys && !is_norm_of_rotated) normalize_heads(keys_.data(), l.kv_heads, l.head_dim, key_norm);
+  if (has_keys && is_norm_of_rotated) normalize_keys_as_rotated(l);
   if (status_ != Status::ok) return;
 
   const auto heads_of = [this, &l](float* source, float* target, int heads) {
@@ -165,6 +173,25 @@ void Forward::attend(int layer, const float* input) {
   scale_rows(attention_out_.data(), count_, c.hidden_size, c.multipliers.attention_out);
 }
 
+void Forward::normalize_keys_as_rotated(const LayerConfig& layer) {
+  const StageTimer timer(Stage::norm);
+  const auto normalize_part = [&](int first, int count, double factor) {
+    Norm norm = config_->norm;
+    norm.epsilon = static_cast<float>(norm.epsilon / (factor * factor));
+    float* rows = keys_.data() + elements(first, layer.kv_heads * layer.head_dim);
+    each_in_parallel(count * layer.kv_heads, kRowWork * layer.head_dim, [&](int i) {
+      float* row = rows + elements(i, layer.head_dim);
+      normalize(norm, row, layer.head_dim, ones_.data(), nullptr, row);
+    });
+  };
+  for (const TextPart& part : parts())
+    normalize_part(part.first, part.count, part.memory.cache->attention_factor(layer.cache_layer, part.memory.sequence));
+  for (int text = 0; whole_texts_ != nullptr && text < whole_texts_->texts(); ++text) {
+    const int first = whole_texts_->start(text);
+    normalize_part(first, whole_texts_->start(text + 1) - first, whole_texts_->attention_factor(layer.cache_layer, text));
+  }
+}
+
 Status Forward::append_heads(const LayerConfig& layer, bool is_read_later, const NewTokens& heads) {
   const bool has_keys = layer.keys_of == kOwnKeys;
   if (whole_texts_ != nullptr) {
@@ -199,6 +226,7 @@ Status Forward::attend_heads(const LayerConfig& layer, const HeadTensor& queries
 AttentionOptions Forward::attention_options(const Weights& weights, int layer) {
   const LayerConfig& l = weights.layer_config(layer);
   AttentionOptions options;
+  options.has_normalized_keys = normalizes_rotated(weights.config(), l.keys_of == kOwnKeys ? l : weights.layer_config(l.keys_of));
   options.scale = weights.config().attention_scale;
   options.soft_cap = weights.config().attention_soft_cap;
   options.causal = weights.config().is_causal;

@@ -49,7 +49,8 @@ Status check_config(const ModelConfig& c) {
     return Status::model_shape_out_of_range;
   const Routing& r = c.routing;
   if (c.experts > 0 && (r.groups < 1 || c.experts % r.groups != 0 || !is_within(r.groups_used, 1, r.groups) ||
-                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used))
+                        !is_within(r.group_best, 1, c.experts / r.groups) || r.used > c.experts / r.groups * r.groups_used ||
+                        !(r.least_sum > 0 && r.least_sum < 1e30f)))
     return Status::model_shape_out_of_range;
   const LatentConfig& latent = c.latent;
   for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {

@@ -7,12 +7,6 @@
 #include "base/float_math.h"
 
 namespace ropewalk {
-namespace {
-
-constexpr float kSmallestSum = 1e-20f;
-
-}  // namespace
-
 bool Router::resize(int experts, const Routing& routing, int tokens) {
   experts_ = experts;
   routing_ = routing;
@@ -70,8 +64,7 @@ void Router::choose_for(float* scores, const float* bias, const float* scales, C
     sum += choices[n].weight;
     scores[expert] = -std::numeric_limits<float>::infinity();  // not chosen again
   }
-  // a bias can choose experts whose weights are all 0
-  const float divisor = routing_.normalizes ? std::max(sum, kSmallestSum) : 1;
+  const float divisor = routing_.normalizes ? std::max(sum, routing_.least_sum) : 1;
   for (int n = 0; n < routing_.used; ++n) {
     const float scale = scales == nullptr ? 1 : scales[choices[n].expert];
     choices[n].weight = choices[n].weight / divisor * routing_.scale * scale;

@@ -21,7 +21,8 @@ struct Routing {
   int groups_used = 1;
   int group_best = 1;
 
-  float score_scale = 1;  // multiplies the scores before they become weights
+  float score_scale = 1;     // multiplies the scores before they become weights
+  float least_sum = 1e-20f;  // normalized weights are divided by at least this: a bias can choose experts whose weights are all 0
 };
 
 class Router {

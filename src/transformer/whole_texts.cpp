@@ -68,7 +68,7 @@ Status WholeTexts::write_rows(int index) {
   RopeRows& rows = rope_rows_[index];
   const int pairs = rope.plan().rotary_dim / 2;
   const std::uint64_t size = static_cast<std::uint64_t>(tokens()) * pairs;
-  bool has_memory = rows.scales.resize(texts());
+  bool has_memory = rows.scales.resize(texts()) && rows.factors.resize(texts());
   for (const Role role : {Role::query, Role::key}) {
     const int side = static_cast<int>(role);
     has_memory = has_memory && rows.cos[side].resize(size) && rows.sin[side].resize(size);
@@ -80,6 +80,7 @@ Status WholeTexts::write_rows(int index) {
     positions.tokens = length;
     if (const Status status = rope.use_positions(positions, length); status != Status::ok) return status;
     rows.scales[text] = rope.plan().softmax_scale;
+    rows.factors[text] = rope.plan().attention_factor;
     const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(start(text)) * pairs;
     for (const Role role : {Role::query, Role::key}) {
       const int side = static_cast<int>(role);
@@ -117,7 +118,7 @@ Status WholeTexts::append(int layer, const NewTokens& tokens, bool keeps) {
 Status WholeTexts::attend(int layer, const HeadTensor& queries, AttentionOptions options) {
   const KvLayer& shape = layers_[layer];
   const int heads = queries.shape.heads;
-  const bool has_scale = !std::isnan(options.scale);
+  const double given = options.scale;
   const float* temperatures = options.temperatures;
   KeyValues kv;
   kv.heads = shape.kv_heads;
@@ -130,16 +131,18 @@ Status WholeTexts::attend(int layer, const HeadTensor& queries, AttentionOptions
     kv.keys = reinterpret_cast<const char*>(layer_rows_[layer].keys) + first * kv.token_stride;
     kv.values = reinterpret_cast<const char*>(layer_rows_[layer].values) + first * kv.token_stride;
     const std::ptrdiff_t token_stride = static_cast<std::ptrdiff_t>(heads) * shape.head_dim;
-    const Queries given = {static_cast<const float*>(queries.source) + first * token_stride,
-                           static_cast<float*>(queries.target) + first * token_stride,
-                           token_stride,
-                           shape.head_dim,
-                           kv.tokens,
-                           heads};
-    if (!has_scale)
+    const Queries rotated = {static_cast<const float*>(queries.source) + first * token_stride,
+                             static_cast<float*>(queries.target) + first * token_stride,
+                             token_stride,
+                             shape.head_dim,
+                             kv.tokens,
+                             heads};
+    options.scale = given;
+    if (std::isnan(given))
       options.scale = shape.rope == kNoRope ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : rope_rows_[shape.rope].scales[text];
+    if (options.has_normalized_keys && shape.rope != kNoRope) options.scale /= rope_rows_[shape.rope].factors[text];
     if (temperatures != nullptr) options.temperatures = temperatures + first;
-    if (const Status status = attention_.attend(kv, given, kv.positions, options); status != Status::ok) return status;
+    if (const Status status = attention_.attend(kv, rotated, kv.positions, options); status != Status::ok) return status;
   }
   return Status::ok;
 }

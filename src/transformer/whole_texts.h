@@ -41,6 +41,12 @@ class WholeTexts {
   // The same for the queries of a layer that reads the keys of another.
   Status rotate_queries(int layer, const HeadTensor& queries) { return rotate(layer, Role::query, queries); }
 
+  // The factor of a layer's rope on cos and sin in a text; 1 without a rope.
+  double attention_factor(int layer, int text) const {
+    const int rope = layers_[layer].rope;
+    return rope == kNoRope ? 1 : rope_rows_[rope].factors[text];
+  }
+
   // Attends from rotated queries, text by text. The target may be the source. A scale of NaN means the rope's, or 1/sqrt(head_dim).
   Status attend(int layer, const HeadTensor& queries, AttentionOptions options);
 
@@ -48,7 +54,7 @@ class WholeTexts {
   // The rows of cos and sin of all tokens, [tokens][pairs], for queries and keys.
   struct RopeRows {
     Buffer<float> cos[2], sin[2];
-    Buffer<double> scales;  // of q · k in each text
+    Buffer<double> scales, factors;  // of q · k, and of cos and sin, in each text
   };
   // Keys and values of a layer, [tokens][kv_heads][head_dim], and the memory of those that are kept.
   struct LayerRows {

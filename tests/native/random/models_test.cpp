@@ -55,7 +55,8 @@ void draw_feed_forward(Description& d, RandomCase& random) {
   c.routing = {.used = random.whole(1, c.experts),
                .weight = random.any<ExpertWeight>(2),
                .normalizes = random.one_in(2),
-               .scales_input = random.one_in(3)};
+               .scales_input = random.one_in(3),
+               .least_sum = random.one_in(2) ? 1e-20f : 0.6f};
   if (random.one_in(2)) d.vectors.push_back(LayerVector::router_logit_bias);
   if (random.one_in(2)) d.vectors.insert(d.vectors.end(), {LayerVector::expert_up_bias, LayerVector::expert_down_bias});
 }
@@ -160,6 +161,9 @@ Description draw_model(RandomCase& random) {
   draw_feed_forward(d, random);
   if (!c.is_parallel && c.activation != Activation::clamped_silu && random.one_in(3)) draw_per_layer(d, random);
   draw_layers(d, random);
+  if (random.one_in(4)) {
+    d.rope.compat = Compat::llama_cpp, d.rope.attn_factor = random.between(0.6, 1.6);
+  }
   if (random.one_in(3)) draw_multipliers(c.multipliers, random);
   return d;
 }

@@ -132,6 +132,7 @@ class AttentionOracle {
     for (Real& angle : angles) angle *= position;
     const std::vector<Real> rotated = rotate_by({span, span + dim}, angles, 1, rope.pairing, rope.pairing);
     std::copy(rotated.begin(), rotated.end(), span);
+    for (int i = 0; i < dim; ++i) span[i] *= rope.attn_factor.value_or(1);  // of llama.cpp, under the default scaling
   }
 
   void scale_by_temperature(int layer, int position, Row& query) const {

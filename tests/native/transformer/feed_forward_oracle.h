@@ -1,6 +1,8 @@
 // Feed-forward blocks and mixtures of experts of the reference transformer.
 #pragma once
 
+#include <algorithm>
+
 #include "native/transformer/oracle_math.h"
 
 namespace ropewalk::oracle {
@@ -36,7 +38,8 @@ class FeedForwardOracle {
     const Row routed = input_with(LayerVector::expert_norm);
     const std::vector<float>& scales = model_.vector(layer, LayerVector::expert_scales);
     for (const int index : order) {
-      const double share = weights[index] / (routing.normalizes ? used : 1) * routing.scale * (scales.empty() ? 1 : scales[index]);
+      const double share = weights[index] / (routing.normalizes ? std::max(used, double{routing.least_sum}) : 1) * routing.scale *
+                           (scales.empty() ? 1 : scales[index]);
       Row x = routed;
       for (double& element : x) element *= routing.scales_input ? share : 1;
       add_share(routing.scales_input ? 1 : share, block(layer, index, x));

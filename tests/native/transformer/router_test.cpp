@@ -131,6 +131,17 @@ TEST(Router, ScoresAndExpertsHaveFactors) {
   EXPECT_EQ(weights[2], 0);
 }
 
+// ERNIE 4.5: weights are divided by at least a number of the config, so that their sum may stay below 1.
+TEST(Router, SmallSumsAreNotScaledToOne) {
+  Router router;
+  ASSERT_TRUE(router.resize(3, {.used = 1, .normalizes = true, .least_sum = 0.8f}, 2));
+  const float scores[] = {0, 0, 0, 9, 0, 0};
+  std::copy(scores, scores + 6, router.scores());
+  router.choose(2, nullptr);
+  EXPECT_NEAR(weights_of(router, 3, 2, 0)[0], 1 / 3.0 / 0.8, kTolerance);
+  EXPECT_NEAR(weights_of(router, 3, 2, 1)[0], 1, kTolerance);
+}
+
 // DeepSeek-V2 scores a group by its largest weight, V3 by the sum of its two largest.
 TEST(Router, ExpertsAreOfTheBestGroups) {
   const float scores[] = {5, -9, 3, 3.5f, 4, 0, 1, 2};

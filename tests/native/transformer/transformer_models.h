@@ -109,6 +109,7 @@ inline Description normed_experts() {
 inline Description sub_norms() {
   Description d = llama();
   d.name = "sub-norms", d.config.activation = Activation::relu2, d.config.query_key_norm = QueryKeyNorm::rotated;
+  d.rope.compat = Compat::llama_cpp, d.rope.attn_factor = 1.3;
   d.vectors.insert(d.vectors.end(),
                    {LayerVector::attention_sub_norm, LayerVector::feed_forward_sub_norm, LayerVector::query_norm, LayerVector::key_norm});
   return d;
@@ -152,6 +153,7 @@ inline Description llama4() {
   d.layers[0].chunk = 5, d.layers[1].chunk = 8, d.layers[2].has_temperature = true;
   d.layers[0].has_unit_heads = d.layers[1].has_unit_heads = d.layers[1].has_experts = true;
   d.rope_of = {0, 0, kNoRope};
+  d.rope.compat = Compat::llama_cpp, d.rope.attn_factor = 1.3;
   return d;
 }
 

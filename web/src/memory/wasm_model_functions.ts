@@ -37,6 +37,7 @@ export interface WasmModelConfig {
   expert_groups_used: number;
   expert_group_best: number;
   expert_score_scale: number;
+  expert_least_sum: number;
   latent_size: number;
   latent_rotated: number;
   latent_plain: number;

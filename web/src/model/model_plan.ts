@@ -197,6 +197,7 @@ export function planOf(
     expert_groups_used: experts?.expert_groups_used ?? 1,
     expert_group_best: experts?.expert_group_best ?? 1,
     expert_score_scale: experts?.expert_score_scale ?? 1,
+    expert_least_sum: experts?.expert_least_sum ?? 1e-20,
     ...(latent ?? NO_LATENT),
     // transformers' configs have no key for the epsilon of these norms
     latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,

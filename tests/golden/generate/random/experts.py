@@ -57,7 +57,7 @@ def drawn(draw, name):
         "first_k_dense_replace": draw.randint(0, layers - 1),
         "num_dense_layers": draw.randint(0, layers - 1),
         "topk_method": draw.choice(["greedy", "group_limited_greedy"]),
-        "moe_norm_min": draw.choice([1e-12, 1e-9]),
+        "moe_norm_min": draw.choice([1e-12, 0.25, 0.9]),
         "moe_layer_interval": draw.choice([1, 2]),
         "moe_layer_start_index": draw.randint(0, 1),
         "decoder_sparse_step": draw.choice([1, 2]),

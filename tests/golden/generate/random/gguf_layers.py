@@ -23,8 +23,7 @@ MODELS = Path(__file__).parents[2] / "tiny_models"
 RECURRENT = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
 WINDOWS = ("gemma2", "gemma3", "cohere2", "exaone_moe", "gpt_oss", "mellum", "olmo3", "qwen3", "smollm3", "dots1", "lfm2")
 EXPERTS = ("glm4_moe", "dots1", "minimax_m2", "exaone_moe", "hy_v3", "lfm2_moe", "deepseek_v3", "mellum", "olmoe", "nemotron_h_moe")
-NORMALIZED = ("hunyuan", "llama4")
-YARN = ("qwen3",)
+YARN = ("hunyuan", "llama4", "qwen3")  # the first two normalize heads after the rotation
 # These abort without expert_gating_func.
 REQUIRED = ("dots1", "minimax_m2", "exaone_moe", "lfm2_moe")
 RECURRENT_PART = r"\.(ssm_|attn_qkv|attn_gate)"
@@ -127,13 +126,11 @@ def experts(draw, name, layers, shapes):
 
 
 def yarn(draw, name, layers, shapes):
-    # Elsewhere this package ignores rope.scaling.attn_factor as transformers does, unless `compat` is llama.cpp.
-    factors = [None, 0.75, 1.5] if name in NORMALIZED else [None]
+    # rope.scaling.attn_factor isn't drawn: this package ignores it as transformers does, unless `compat` is llama.cpp.
     return {
         "rope.scaling.type": ("yarn", STRING),
         "rope.scaling.factor": (draw.choice([2.0, 4.0]), F32),
         "rope.scaling.original_context_length": (draw.choice([16, 64]), U32),
-        "rope.scaling.attn_factor": (draw.choice(factors), F32),
     }
 
 

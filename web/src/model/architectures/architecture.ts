@@ -88,6 +88,8 @@ export interface ExpertConfig {
   expert_groups?: number;
   expert_groups_used?: number;
   expert_group_best?: number;
+  /** Weights that are normalized are divided by their sum, or by this if it is larger; 1e-20 by default. */
+  expert_least_sum?: number;
   /** Factor on scores before they become weights. */
   expert_score_scale?: number;
   /** Inner size of one expert. */

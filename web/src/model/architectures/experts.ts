@@ -20,6 +20,9 @@ export interface ExpertKeys {
   readonly hasSharedExpertGate?: boolean;
 }
 
+/** llama.cpp divides normalized weights by at least the smallest normal f16. */
+const GGUF_LEAST_SUM = 2 ** -14;
+
 /** @internal */
 export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfig {
   const { isGguf } = reader;
@@ -35,7 +38,7 @@ export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfi
     experts,
     experts_used: reader.integer([keys.used, "expert_used_count"], undefined, 1, experts),
     normalizes_experts: isRead ? reader.boolean(["norm_topk_prob", "expert_weights_norm"], normalizes) : normalizes,
-    ...(isGguf && { ...expertGroups(reader, experts, { best: 2 }) }),
+    ...(isGguf && { expert_least_sum: GGUF_LEAST_SUM, ...expertGroups(reader, experts, { best: 2 }) }),
     expert_size:
       Number.isInteger(stored) && stored > 0
         ? stored

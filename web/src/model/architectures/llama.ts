@@ -223,10 +223,8 @@ function ernieExperts(reader: ConfigReader): ExpertConfig {
     hasExperts: (layer) => (layer + 1) % interval === 0 && layer >= first && (last === -1 || layer <= last),
     shared: () => reader.integer(["moe_intermediate_size", ""]) * reader.integer(["moe_num_shared_experts", ""], 2, 0),
   });
-  // the sum of the chosen weights is larger than the class's default, 1e-12
-  if (!reader.isGguf && reader.number(["moe_norm_min", ""], 1e-12) > 1e-6)
-    reader.refuse("UNSUPPORTED_MODEL", "moe_norm_min", "above 1e-6 isn't supported");
-  return experts;
+  if (reader.isGguf) return experts;
+  return { ...experts, expert_least_sum: Math.max(1e-20, reader.number(["moe_norm_min", ""], 1e-12)) };
 }
 
 function seedBiases(reader: ConfigReader) {
