@@ -58,6 +58,9 @@ test("an unknown option is an error that suggests the nearest name", async () =>
   await rejects(rw.modelInfo(path, { context_length: 5 }), "UNKNOWN_KEY", "context_length");
   await rejects(collect(model.generate([5], { max_tokens: 5 })), "UNKNOWN_KEY", "max_tokens");
   await rejects(model.promptTokens("a", { tool: [] }), "UNKNOWN_KEY", "tool");
+  await assert.rejects(model.promptTokens("a", { parsespecial: false }), /isn't an option of promptTokens\(\)/);
+  await rejects(model.promptTokens("a", { templateName: "default" }), "INVALID_ARGUMENT", "templateName");
+  await rejects(model.promptTokens([5], { tools: [] }), "INVALID_ARGUMENT", "tools");
   await rejects(rw.model(path, { kv: { dtypes: "f16" } }), "UNKNOWN_KEY", "kv.dtypes");
   await rejects(rw.model(path, { tokenizer: { tokenizer_config: {} } }), "UNKNOWN_KEY", "tokenizer.tokenizer_config");
   const kinds = { full_attention: { rope_theta: 5000 }, sliding: { rope_theta: 5000 } };

@@ -45,3 +45,25 @@ for (const [place, runtime] of [
       await model.dispose();
     }
   });
+
+test("a text's control tokens are text with parseSpecial: false", async () => {
+  for (const runtime of [rw, inWorker]) {
+    const model = await runtime.model(tinyModel("llama"), { chatTemplate });
+    const [asText, asTokens] = [openai(model, { parseSpecial: false }), openai(model)];
+    try {
+      const { beginToken } = model.tokenizer;
+      const begins = (tokens) => Array.from(tokens).filter((token) => token === beginToken).length;
+      const text = "the<s>cat";
+      const plain = await model.promptTokens(text, { parseSpecial: false });
+      const special = await model.promptTokens(text);
+      assert.deepEqual([begins(plain), begins(special)], [0, 1]);
+      const body = { prompt: text, max_tokens: 1 };
+      assert.equal((await asText.completions.create(body)).usage.prompt_tokens, plain.length);
+      assert.equal((await asTokens.completions.create(body)).usage.prompt_tokens, special.length);
+    } finally {
+      asText.dispose();
+      asTokens.dispose();
+      await model.dispose();
+    }
+  }
+});

@@ -245,7 +245,7 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
-    return (await withWarnings(options, (given) => this.readPrompt(prompt, given))).tokens;
+    return (await withWarnings(options, (given) => this.readPrompt(prompt, given), "promptTokens()")).tokens;
   }
 
   /** The token ids of a prompt, and what it lacks. @internal */

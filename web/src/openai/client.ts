@@ -83,7 +83,7 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
 
   const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
-    const { isStream, includesUsage, generations } = await readCompletionRequest(model, body);
+    const { isStream, includesUsage, generations } = await readCompletionRequest(model, body, serving.chats);
     const head = newHead("cmpl-", name);
     const chunks = completionChunks(
       completionEvents(prompts, generations, call),

@@ -8,6 +8,7 @@ import { answerFormat } from "../serving/calls/call_formats.js";
 import { answerEvents, type AnswerEvent, type Generation, NO_TOKENS, type TokenCounts } from "../serving/events.js";
 import { withFieldNames } from "../base/field_names.js";
 import { checkLength } from "../serving/prompt.js";
+import type { ServedChats } from "../serving/options.js";
 import type { PromptSessions, ServedCall } from "../serving/prompt_sessions.js";
 import type { ServedModel, ServedTokenizer } from "../serving/served_model.js";
 import type { ResponseHead } from "./chat_shapes.js";
@@ -75,6 +76,7 @@ const MOST_PROMPTS = 2048;
 export async function readCompletionRequest(
   model: ServedModel,
   given: CompletionRequestFields,
+  { parseSpecial }: Pick<ServedChats, "parseSpecial">,
 ): Promise<CompletionRequest> {
   const body = checkOptions(withoutNulls(given), FIELDS);
   const { prompt: _, max_tokens: limit = 16, logprobs, best_of: bestOf, echo, suffix, ...rest } = body;
@@ -89,7 +91,7 @@ export async function readCompletionRequest(
   const generations: Generation[] = [];
   for (const { prompt, field } of promptsOf(given.prompt)) {
     const fieldOf = (option: string): string => shared.fieldOf(option.replace(/^(?:prompt|tokens)\b/, field));
-    const tokens = await withFieldNames(fieldOf, () => model.promptTokens(prompt));
+    const tokens = await withFieldNames(fieldOf, () => model.promptTokens(prompt, { parseSpecial }));
     if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "must have at least one token");
     checkLength(model, tokens, field, "the prompt");
     generations.push({

@@ -21,7 +21,7 @@ export interface ChatOptions {
   /** Other variables that the template reads, such as `enable_thinking`. */
   variables?: Readonly<Record<string, unknown>>;
   /**
-   * Recognize control tokens that are written in messages, tools and variables, such as `<|im_end|>`. Default true, as in transformers and
+   * Recognize control tokens that are written in a text, messages, tools and variables, such as `<|im_end|>`. Default true, as in transformers and
    * llama.cpp. False reads them as text, for people who aren't trusted: `promptTokens()` only, as text can't say which is which.
    */
   parseSpecial?: boolean;

@@ -154,7 +154,7 @@ export class WorkerModel implements AsyncDisposable {
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
     const cloneable = cloneablePrompt(prompt);
     const read = (given: PromptOptions): Promise<ReadPrompt> => this.#invoke("readPrompt", cloneable, given);
-    return (await withWarnings(options, read)).tokens;
+    return (await withWarnings(options, read, "promptTokens()")).tokens;
   }
 
   /**

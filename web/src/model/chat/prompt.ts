@@ -1,4 +1,5 @@
 // From prompts to token ids: text, ids, and chats in a model's template.
+import { trueOrFalse } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { listOf, tokenIds } from "../../base/lists.js";
 import { isArray } from "../../base/typed_arrays.js";
@@ -57,11 +58,25 @@ export async function readModelPrompt(
   options: PromptOptions,
   rules?: Rules,
 ): Promise<ReadPrompt> {
-  if (typeof prompt === "string") return { tokens: model.tokenizer.encode(prompt), problems: [] };
+  if (typeof prompt === "string") {
+    checkNoChat(options);
+    const parseSpecial = trueOrFalse(options.parseSpecial ?? true, "parseSpecial");
+    return { tokens: model.tokenizer.encode(prompt, { parseSpecial }), problems: [] };
+  }
   const items = listOf(prompt, "prompt", "text, token ids or messages");
   const [first] = items;
   const areMessages = typeof first === "object" && first !== null && !isArray(first);
-  if (!areMessages) return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
+  if (!areMessages) {
+    checkNoChat(options);
+    return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
+  }
   const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options, rules);
   return { tokens: encodeChat(model.tokenizer, pieces ?? text), problems };
+}
+
+/** Refuses the options of a template for a prompt that has none. @throws INVALID_ARGUMENT */
+function checkNoChat(options: PromptOptions): void {
+  for (const [name, value] of Object.entries(options) as [string, unknown][])
+    if (value !== undefined && name !== "parseSpecial")
+      fail("INVALID_ARGUMENT", name, "is for messages of a chat; leave it out for text and token ids");
 }

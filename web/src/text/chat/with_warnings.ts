@@ -12,8 +12,9 @@ export type PromptOptions = Omit<ChatOptions, "onWarning">;
 export async function withWarnings<Result extends { readonly problems: readonly ChatProblem[] }>(
   options: ChatOptions | undefined,
   call: (options: PromptOptions) => Promise<Result>,
+  name = CHAT_OPTIONS.call,
 ): Promise<Result> {
-  const { onWarning, ...given } = checkOptions(options, CHAT_OPTIONS);
+  const { onWarning, ...given } = checkOptions(options, { ...CHAT_OPTIONS, call: name });
   optionalFunction(onWarning, "onWarning");
   const result = await call(given);
   warn(result.problems, onWarning);
