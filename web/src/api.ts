@@ -135,6 +135,6 @@ export {
   type TableLayout,
   type TableOptions,
 } from "./rope/table.js";
-export type { ChatMessage, ChatOptions, ChatTemplates } from "./text/chat_template.js";
+export type { ChatMessage, ChatOptions, ChatTemplates, ContentPart } from "./text/chat_template.js";
 export type { DecodeOptions, EncodedPair, EncodeOptions, Tokenizer, TokenStream } from "./text/tokenizer.js";
 export { Tensor } from "./memory/tensor.js";

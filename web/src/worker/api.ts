@@ -39,7 +39,7 @@ export type {
   XtcOptions,
 } from "../model/session/sampling_options.js";
 export type { OutputFormat } from "../grammar/format.js";
-export type { ChatMessage, ChatOptions, ChatTemplates } from "../text/chat_template.js";
+export type { ChatMessage, ChatOptions, ChatTemplates, ContentPart } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
 export type { WorkerAdapter } from "./worker_adapter.js";
 export type { WorkerModel } from "./worker_model.js";
