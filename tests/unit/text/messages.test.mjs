@@ -137,6 +137,13 @@ test("a system message that a template doesn't read goes before the next message
   await assert.rejects(render(refuses, chat), { code: "INVALID_ARGUMENT", message: /no system$/ });
   await assert.rejects(served(refuses, chat.slice(0, 1)), { code: "INVALID_ARGUMENT", field: "messages[0]" });
   assert.equal((await served(TEXT, [{ role: "developer", content: "b" }, user("a")])).text, "system=b;user=a;");
+  const onlyUsers = TEXT.replace("in messages", "in messages if m.role == 'user'");
+  const { text, problems } = await served(onlyUsers, [...chat, { role: "tool", content: "it rains" }]);
+  assert.equal(text, "user=be brief\na;");
+  assert.deepEqual(
+    problems.map(({ field }) => field),
+    ["messages[2].content"],
+  );
   assert.equal((await render(TEXT, [{ role: "developer", content: "b" }]))[0], "developer=b;");
 });
 

@@ -78,11 +78,17 @@ function inForm<Result extends Pick<Rendered, "lost">>(
   const isSame = changed.length === given.length && changed.every(({ content }, i) => content === given[i]!.content);
   if (areTexts(given) && isSame) return plain ?? failRun(failure);
   try {
-    return rendered(changed);
+    const result = rendered(changed);
+    const merged = given.length - changed.length; // a system message in front of the next one
+    return { ...result, lost: result.lost.map((lost) => ({ ...lost, field: fieldBefore(lost.field, merged) })) };
   } catch (error) {
     return failRun(error);
   }
 }
+
+/** A field of the messages as they were before the first ones were merged. */
+const fieldBefore = (field: string, merged: number): string =>
+  field.replace(/^messages\[(\d+)\]/, (_, index: string) => `messages[${Number(index) + merged}]`);
 
 function losesTools(
   { text, messages }: Pick<Rendered, "text" | "messages">,
