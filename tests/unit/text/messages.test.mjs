@@ -203,3 +203,12 @@ test("control tokens in messages are text if they aren't parsed", async () => {
   ]);
   await assert.rejects(cut, { code: "INVALID_ARGUMENT", field: "messages" });
 });
+
+test("reasoning that differs under two names is refused", async () => {
+  const chat = (more) => [user("a"), { role: "assistant", content: "b", reasoning_content: "c", ...more }];
+  assert.equal((await render(TEXT, chat({ thinking: "c" })))[0], "user=a;assistant=b;");
+  await assert.rejects(render(TEXT, chat({ reasoning: "d" })), {
+    code: "INVALID_ARGUMENT",
+    field: "messages[1].reasoning",
+  });
+});

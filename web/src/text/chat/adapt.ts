@@ -25,12 +25,15 @@ export type Rules = "transformers" | "llama.cpp";
 export function prepared(messages: readonly ChatMessage[], source: string, rules: Rules): ChatMessage[] {
   const keepsDeveloper = rules === "transformers" || source.includes("<|channel|>"); // gpt-oss has the role
   const readsReasoning = /\.reasoning\b|\[['"]reasoning['"]\]|get\(['"]reasoning['"]/.test(source);
-  return messages.map((given) => {
+  return messages.map((given, i) => {
     const fields = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const message = Object.fromEntries(fields) as ChatMessage;
     if (message.role === "developer" && !keepsDeveloper) message.role = "system";
     const reasoning = reasoningOf(message);
     if (reasoning === undefined) return message;
+    for (const name of ["reasoning_content", "thinking", "reasoning"])
+      if (typeof message[name] === "string" && message[name] !== reasoning)
+        fail("INVALID_ARGUMENT", `messages[${i}].${name}`, "differs from the reasoning under another name; give one");
     return {
       thinking: reasoning,
       ...(readsReasoning && { reasoning }),
