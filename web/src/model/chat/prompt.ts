@@ -78,5 +78,5 @@ export async function readModelPrompt(
 function checkNoChat(options: PromptOptions): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][])
     if (value !== undefined && name !== "parseSpecial")
-      fail("INVALID_ARGUMENT", name, "is for messages of a chat; leave it out for text and token ids");
+      fail("INVALID_ARGUMENT", name, "is for messages of a chat; leave it out for other prompts");
 }
