@@ -80,11 +80,12 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // 1 KB is the pages that copies of a text share. 6 KB are caches of q4_0, whose rows are read and stored in SIMD and, for comparison, in scalar code.
 // Products with two tokens are 15 KB, and those with four 14 KB; 25 and 34 KB in the relaxed file, which has them for each way in which
 // engines add products.
-// 6 KB are scales that are stored times a power of two, and 1 KB is reading blocks of K formats ahead.
+// 6 KB are scales that are stored times a power of two, and 1 KB is reading blocks of K formats ahead. 1 KB takes the attention
+// factor away after norms.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 515 : 468) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 516 : 469) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 

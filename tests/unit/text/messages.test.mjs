@@ -40,6 +40,36 @@ test("contents: text where a template reads text, parts where it walks parts, an
   await assert.rejects(render(TEXT, image), { code: "INVALID_ARGUMENT", field: "messages[0].content[0]" });
 });
 
+test("arguments and parts that a template leaves out are named", async () => {
+  const chat = (given) => [user("hello"), { role: "assistant", content: null, tool_calls: [{ type: "function", function: { name: "delete", arguments: given } }] }]; // prettier-ignore
+  const calls = (written) =>
+    `{% for m in messages %}{{ m.content or '' }}{% for t in m.tool_calls or [] %}<${written}>{% endfor %}{% endfor %}`;
+  for (const given of [{ file: "important.txt" }, '{"file": "important.txt"}']) {
+    const [text, [warning, ...others]] = await render(calls("{{ t.function.name }}"), chat(given));
+    assert.deepEqual([text, others], ["hello<delete>", []]);
+    assert.match(
+      warning,
+      /^messages\[1\]\.tool_calls\[0\]\.function\.arguments: .* doesn't write the arguments of this call/,
+    );
+    const written = '{"file": "important.txt"}';
+    assert.deepEqual(await render(calls("{{ t.function.arguments | tojson }}"), chat(given)), [
+      `hello<${written}>`,
+      [],
+    ]);
+    assert.deepEqual(await render(calls("{{ t.function.name }}{{ t.function.arguments.items() | list | length }}"), chat(given)), ["hello<delete1>", [warning]]); // prettier-ignore
+  }
+  const texts = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}";
+  const image = [
+    user([
+      { type: "image_url", image_url: { url: "x" } },
+      { type: "text", text: "b" },
+    ]),
+  ];
+  const [text, [warning]] = await render(texts, image);
+  assert.equal(text, "b");
+  assert.match(warning, /^messages\[0\]\.content\[0\]: the model's chat template knows no parts of type image_url/);
+});
+
 test("arguments: JSON text where a template joins them to text, and else an object with all digits and keys as they were", async () => {
   const joins =
     "{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}({{ c.function.name + ' ' + c.function.arguments }}){% endfor %}{% endfor %}";
@@ -158,6 +188,12 @@ test("templates with names: tool_use with tools, default without, and the one th
     `tokenizer.chat_template${name === "default" ? "" : `.${name}`}`,
     template,
   ]);
+  for (const broken of [5, [{ nam: "a" }], { default: "a" }, [{ name: "a", template: 1 }]])
+    assert.throws(() => templatesOf({ metadata: {}, tokenizerConfig: { chat_template: broken } }), {
+      code: "INVALID_FILE",
+      field: "tokenizer_config.json chat_template",
+    });
+  assert.deepEqual({ ...templatesOf({ metadata: {}, tokenizerConfig: { chat_template: null } }) }, {});
   const gguf = templatesOf({ metadata: Object.fromEntries(keys) });
   for (const templates of [lists, gguf]) {
     assert.deepEqual(Object.keys(templates).sort(), ["default", "rag", "tool_use"]);

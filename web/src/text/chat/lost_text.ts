@@ -1,7 +1,6 @@
 // Finds the texts of messages that a template leaves out.
 import { isDict } from "../../base/dict.js";
-import { Ready } from "../template/values/inputs.js";
-import { Dict } from "../template/values/values.js";
+import { textsOfArguments } from "./lost_arguments.js";
 import { type ChatMessage, hasCalls, mapTexts, type TextPlace } from "./messages.js";
 
 /** A text that isn't in the prompt. */
@@ -44,15 +43,11 @@ export function lostTexts(
   });
 }
 
-/** Whether the prompt has a call's id or a text of its arguments: some templates write no names. */
+/** Whether the prompt has a call's id, or a key or text of its arguments: some templates write no names. */
 function writesCall(messages: readonly ChatMessage[], { field }: TextPlace, prompt: string): boolean {
   const [message, index] = (field.match(/\d+/g) ?? []).map(Number);
   const call: unknown = (messages[message!]!["tool_calls"] as readonly unknown[])[index!];
-  const called = isDict(call) && isDict(call["function"]) ? call["function"] : {};
-  const { arguments: given } = called;
-  const read = given instanceof Ready ? given.value : given;
-  const values = read instanceof Dict ? read.values() : isDict(read) ? Object.values(read) : [read];
-  const texts = [isDict(call) ? call["id"] : undefined, ...values];
+  const texts = [isDict(call) ? call["id"] : undefined, ...textsOfArguments(call)];
   return texts.some((text) => typeof text === "string" && text.trim().length > 2 && prompt.includes(text));
 }
 

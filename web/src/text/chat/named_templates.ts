@@ -18,15 +18,32 @@ export interface TemplateFiles {
 
 const GGUF_KEY = "tokenizer.chat_template";
 
-/** The templates of a model. As in transformers, files of templates count, and else tokenizer_config.json, which has one or a list. */
+/**
+ * The templates of a model. As in transformers, files of templates count, and else tokenizer_config.json, which has one or a list.
+ * @throws INVALID_FILE: neither
+ */
 export function templatesOf({ chatTemplates, tokenizerConfig, metadata }: TemplateFiles): ChatTemplates {
   if (chatTemplates !== undefined) return chatTemplates;
   const named = Object.keys(metadata).filter((key) => key.startsWith(`${GGUF_KEY}.`));
   const given: unknown = metadata[GGUF_KEY] ?? tokenizerConfig?.["chat_template"];
+  checkTemplates(given, metadata[GGUF_KEY] === undefined ? "tokenizer_config.json chat_template" : GGUF_KEY);
   const entries: (readonly [unknown, unknown])[] = Array.isArray(given)
     ? given.filter(isDict).map(({ name, template }) => [name, template])
     : [["default", given], ...named.map((key) => [key.slice(GGUF_KEY.length + 1), metadata[key]] as const)];
   return byName(entries);
+}
+
+/** @throws INVALID_FILE: neither a template nor a list of them with names */
+function checkTemplates(given: unknown, field: string): void {
+  const isNamed = (entry: unknown): boolean =>
+    isDict(entry) && typeof entry["name"] === "string" && typeof entry["template"] === "string";
+  const isGood = given === undefined || given === null || typeof given === "string";
+  if (!isGood && !(Array.isArray(given) && given.every(isNamed)))
+    fail(
+      "INVALID_FILE",
+      field,
+      `must be a template, or a list of templates with name and template (got ${show(given)})`,
+    );
 }
 
 /** Templates by name; entries of other types are left out. @internal */

@@ -2,6 +2,7 @@
 import { isDict } from "../../base/dict.js";
 import { adapted, adaptedTools, areTexts, prepared, type Rules } from "./adapt.js";
 import { type ChatTemplate, failRun, type Inputs } from "./compiled.js";
+import { lostArguments, lostParts } from "./lost_arguments.js";
 import { type LostText, lostTexts } from "./lost_text.js";
 import type { ChatMessage } from "./messages.js";
 
@@ -51,10 +52,25 @@ export function renderMessages(template: ChatTemplate, chat: Chat): Rendered {
   };
   const rendered = (messages: readonly ChatMessage[]): Pick<Rendered, "text" | "messages" | "lost"> => {
     const text = template.run(inputs(messages), now, budgeted);
-    return { text, messages, lost: lostTexts(messages, text, template.source, again) };
+    return { text, messages, lost: lostIn(messages, text, template.source, again) };
   };
   const result = inForm(template, given, chat, rendered);
   return { ...result, again, losesTools: losesTools(result, tools, again) };
+}
+
+/** What isn't in a prompt. A call that isn't there at all is named once. */
+function lostIn(
+  messages: readonly ChatMessage[],
+  text: string,
+  source: string,
+  again: (messages: readonly ChatMessage[]) => string | undefined,
+): LostText[] {
+  const texts = lostTexts(messages, text, source, again);
+  const calls = texts.filter(({ isCall }) => isCall).map(({ field }) => field.replace(/\.name$/, ""));
+  const missing = lostArguments(messages, text, again).filter(
+    ({ field }) => !calls.some((call) => field.startsWith(call)),
+  );
+  return [...texts, ...missing, ...lostParts(messages, source)];
 }
 
 /** Texts are tried as they are first: nearly all templates read them, and need no trials. */
