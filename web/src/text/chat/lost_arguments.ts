@@ -2,8 +2,7 @@
 import { isDict } from "../../base/dict.js";
 import { Ready } from "../template/values/inputs.js";
 import { Dict } from "../template/values/values.js";
-import type { LostText } from "./lost_text.js";
-import type { ChatMessage } from "./messages.js";
+import type { ChatMessage, LostText } from "./messages.js";
 
 /** The keys and texts in a call's arguments, which may be JSON text, an object or a value of the template. */
 export function textsOfArguments(call: unknown): string[] {

@@ -1,12 +1,7 @@
 // Finds the texts of messages that a template leaves out.
 import { isDict } from "../../base/dict.js";
 import { textsOfArguments } from "./lost_arguments.js";
-import { type ChatMessage, hasCalls, mapTexts, type TextPlace } from "./messages.js";
-
-/** A text that isn't in the prompt. */
-export interface LostText extends TextPlace {
-  readonly problem: string;
-}
+import { type ChatMessage, hasCalls, type LostText, mapTexts, type TextPlace } from "./messages.js";
 
 /** Texts of fewer characters may be in a prompt by chance. */
 const TELLING = 8;

@@ -29,6 +29,11 @@ export interface TextPlace {
   readonly isCall: boolean;
 }
 
+/** Something that isn't in the prompt. */
+export interface LostText extends TextPlace {
+  readonly problem: string;
+}
+
 /** A copy of messages with other texts: those of contents, and the names of called functions. */
 export function mapTexts(
   messages: readonly ChatMessage[],

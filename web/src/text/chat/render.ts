@@ -3,8 +3,8 @@ import { isDict } from "../../base/dict.js";
 import { adapted, adaptedTools, areTexts, prepared, type Rules } from "./adapt.js";
 import { type ChatTemplate, failRun, type Inputs } from "./compiled.js";
 import { lostArguments, lostParts } from "./lost_arguments.js";
-import { type LostText, lostTexts } from "./lost_text.js";
-import type { ChatMessage } from "./messages.js";
+import { lostTexts } from "./lost_text.js";
+import type { ChatMessage, LostText } from "./messages.js";
 
 export { chatTemplateOf } from "./compiled.js";
 export { strftime } from "../template/strftime.js";
