@@ -34,6 +34,7 @@ export interface ServedModel {
   readonly tokenizer: ServedTokenizer;
   session(options?: Pick<SessionOptions, "adapters">): Awaitable<ServedSession>;
   promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array>;
+  /** @internal */
   renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt>;
   embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;

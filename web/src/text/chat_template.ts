@@ -19,7 +19,7 @@ export type { PromptPiece } from "./chat/control_tokens.js";
 export type { PromptOptions } from "./chat/with_warnings.js";
 export type { ChatOptions } from "./chat_options.js";
 
-/** A prompt, and what it lacks. @internal */
+/** A prompt, and what it lacks. */
 export interface ChatPrompt {
   readonly text: string;
   /** The text in pieces, if control tokens in some of them are text. */

@@ -17,10 +17,14 @@ export interface DecodeOptions {
 
 const namesIn = (call: string): OptionNames =>
   optionNames<DecodeOptions>(call, { skipSpecial: true, continues: true, marksSpecial: true });
-const DECODE_OPTIONS = { "decode()": namesIn("decode()"), "stream()": namesIn("stream()") };
 
 /** The calls that decode. */
-export type DecodingCall = keyof typeof DECODE_OPTIONS;
+export type DecodingCall = "decode()" | "stream()";
+
+const DECODE_OPTIONS: Readonly<Record<DecodingCall, OptionNames>> = {
+  "decode()": namesIn("decode()"),
+  "stream()": namesIn("stream()"),
+};
 
 /** Options with their defaults. @throws INVALID_ARGUMENT, UNKNOWN_KEY */
 export function readDecodeOptions(options: DecodeOptions | undefined, call: DecodingCall): Required<DecodeOptions> {
