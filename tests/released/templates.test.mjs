@@ -13,6 +13,14 @@ const read = (name) => readFileSync(join(folder, name), "utf8");
 const { templates } = readGolden("chat_template_hashes.json");
 const conversations = Object.values(golden.conversations);
 
+/** Templates that refuse a system message. */
+const NO_SYSTEM = ["google-gemma-2-2b-it.jinja"];
+
+function withSystemInFront([first, next, ...rest]) {
+  if (first.role !== "system") return undefined;
+  return [{ ...next, content: `${first.content}\n${next.content}` }, ...rest];
+}
+
 test("each of the 70 templates has golden values", () => {
   const names = readdirSync(folder).filter((name) => name.endsWith(".jinja"));
   assert.equal(names.length, 70);
@@ -26,7 +34,15 @@ for (const [name, { template: expectedHash, texts }] of Object.entries(templates
     assert.equal(texts.length, conversations.length);
     for (const [i, expected] of texts.entries()) {
       const rendered = render(template, conversations[i]);
-      if (typeof expected !== "string") await expectRendered(rendered, expected ?? {});
+      const merged = withSystemInFront(conversations[i].messages);
+      if (NO_SYSTEM.includes(name) && merged !== undefined)
+        // refused by the template, and so by transformers: as llama.cpp's server does, the text goes before the next message
+        assert.deepEqual(
+          ...(await Promise.all(
+            [rendered, render(template, { ...conversations[i], messages: merged })].map((text) => text.catch(String)),
+          )),
+        );
+      else if (typeof expected !== "string") await expectRendered(rendered, expected ?? {});
       else assert.equal(digest(await rendered), expected, `conversation ${i}: ${await rendered}`);
     }
   });

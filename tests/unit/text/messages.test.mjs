@@ -13,8 +13,7 @@ const render = async (template, messages, options) => {
   const onWarning = (message) => warnings.push(message);
   return [await renderChat(template, messages, { addGenerationPrompt: false, onWarning, ...options }), warnings];
 };
-const served = (template, messages, options = {}) =>
-  renderPrompt({ default: template }, messages, options, "llama.cpp");
+const rendered = (template, messages, options = {}) => renderPrompt({ default: template }, messages, options);
 
 const LOOP = `{% for m in messages %}{{ m['role'] | capitalize }}{% if m['content'][0]['type'] == 'image' %}:{% else %}: {% endif %}
 {%- for line in m['content'] %}{% if line['type'] == 'text' %}{{ line['text'] }}{% endif %}{% endfor %};{% endfor %}`;
@@ -119,31 +118,35 @@ test("tools: functions for a template that reads functions", async () => {
       assert.deepEqual(await render(template, [user("a")], { tools: [given] }), ["tie;a", []]);
   const [, warnings] = await render("{{ messages[0].content }}", [user("a")], { tools: [tool] });
   assert.deepEqual(warnings, ["tools: the model's chat template doesn't write them, so the model can't see them"]);
-  const dumps = "{{ tools | tojson }}{{ messages[0].content }}";
-  const { text } = await served(dumps, [user("a")], {
-    tools: [{ type: "function", function: { strict: true, name: "tie" } }],
-  });
-  assert.equal(text, '[{"type": "function", "function": {"name": "tie", "description": "", "parameters": {}}}]a');
 });
 
-test("reasoning has each name that a template reads", async () => {
+test("reasoning has the name that a template reads, once", async () => {
   for (const read of ["reasoning", "reasoning_content", "thinking"])
     for (const given of ["reasoning", "reasoning_content", "thinking"]) {
       const template = `{% for m in messages %}{{ m.${read} | default('') }}|{{ m.content }};{% endfor %}`;
       const messages = [user("a"), { role: "assistant", content: "b", [given]: "why" }];
       assert.deepEqual(await render(template, messages), ["|a;why|b;", []], `${read} ${given}`);
     }
+  const all =
+    "{% for m in messages %}{{ m.reasoning }}{{ m.thinking }}{{ m.get('reasoning_content', '') }}|{{ m.content }};{% endfor %}";
+  const dumps = "{% for m in messages %}{{ m | tojson }};{% endfor %}";
+  const same = { reasoning: "why", reasoning_content: "why", thinking: "why" };
+  for (const given of [{ thinking: "why" }, { reasoning_content: "why" }, same]) {
+    const messages = [user("a"), { role: "assistant", content: "b", ...given }];
+    assert.deepEqual(await render(all, messages), ["|a;why|b;", []]);
+    assert.equal((await render(dumps, messages))[0].split("why").length, 2);
+  }
 });
 
 test("a text that a template leaves out is a warning, and for whom the model answers a problem of another kind", async () => {
   const users = "{% for m in messages if m.role == 'user' %}{{ m.content | upper }};{% endfor %}";
-  const chat = [{ role: "system", content: "be brief" }, user("hello there"), { role: "assistant", content: "b" }];
+  const chat = [user("hello there"), { role: "system", content: "be brief" }, { role: "assistant", content: "b" }];
   const [text, warnings] = await render(users, chat);
   assert.equal(text, "HELLO THERE;");
   assert.equal(warnings.length, 2);
-  assert.match(warnings[0], /^messages\[0\]\.content: .*of the role system/);
+  assert.match(warnings[0], /^messages\[1\]\.content: .*of the role system/);
   assert.match(warnings[1], /^messages\[2\]\.content: .*of the role assistant/);
-  const { problems } = await served(users, [user("a"), { role: "tool", content: "12 knots" }]);
+  const { problems } = await rendered(users, [user("a"), { role: "tool", content: "12 knots" }]);
   assert.deepEqual(
     problems.map(({ field, isAsked }) => [field, isAsked]),
     [["messages[1].content", true]],
@@ -162,19 +165,56 @@ test("a system message that a template doesn't read goes before the next message
   const refuses = `{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}${TEXT}`;
   const ignores = TEXT.replace("in messages", "in messages if m.role != 'system'");
   const chat = [{ role: "system", content: "be brief" }, user("a")];
-  for (const template of [refuses, ignores])
-    assert.deepEqual(await served(template, chat), { text: "user=be brief\na;", problems: [] });
-  await assert.rejects(render(refuses, chat), { code: "INVALID_ARGUMENT", message: /no system$/ });
-  await assert.rejects(served(refuses, chat.slice(0, 1)), { code: "INVALID_ARGUMENT", field: "messages[0]" });
-  assert.equal((await served(TEXT, [{ role: "developer", content: "b" }, user("a")])).text, "system=b;user=a;");
+  for (const template of [refuses, ignores]) assert.deepEqual(await render(template, chat), ["user=be brief\na;", []]);
+  await assert.rejects(render(refuses, chat.slice(0, 1)), { code: "INVALID_ARGUMENT", field: "messages[0]" });
+  assert.equal((await render(TEXT, [{ role: "developer", content: "b" }, user("a")]))[0], "system=b;user=a;");
+  const knows = `{% if messages[0].role == 'developer' %}!{% endif %}${TEXT}`;
+  assert.equal((await render(knows, [{ role: "developer", content: "b" }, user("a")]))[0], "!developer=b;user=a;");
   const onlyUsers = TEXT.replace("in messages", "in messages if m.role == 'user'");
-  const { text, problems } = await served(onlyUsers, [...chat, { role: "tool", content: "it rains" }]);
+  const { text, problems } = await rendered(onlyUsers, [...chat, { role: "tool", content: "it rains" }]);
   assert.equal(text, "user=be brief\na;");
   assert.deepEqual(
     problems.map(({ field }) => field),
     ["messages[2].content"],
   );
-  assert.equal((await render(TEXT, [{ role: "developer", content: "b" }]))[0], "developer=b;");
+});
+
+test("a system message joins texts and parts, and fields keep the indices of the messages that were given", async () => {
+  const noSystem = (written) => `{% for m in messages if m.role != 'system' %}{{ m.role }}=${written};{% endfor %}`;
+  const parts = (...texts) => texts.map((text) => ({ type: "text", text }));
+  const [system, twoSystem] = ["be brief", parts("be", "brief")];
+  const texts = noSystem("{{ m.content | trim }}");
+  const walks = noSystem("{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}|{% endif %}{% endfor %}");
+  const firsts = noSystem("{{ m.content[0].text }}");
+  const first = (content) => ({ role: "system", content });
+  assert.deepEqual(await render(texts, [first(twoSystem), user(parts("a", "b"))]), ["user=be\nbrief\na\nb;", []]);
+  assert.deepEqual(await render(walks, [first(twoSystem), user("a")]), ["user=be|brief|a|;", []]);
+  assert.deepEqual(await render(walks, [first(system), user(parts("a", "b"))]), ["user=be brief|a|b|;", []]);
+  assert.deepEqual(await render(firsts, [first(system), user(parts("a"))]), ["user=be brief\na;", []]);
+  const image = { type: "image", url: "x" };
+  const fieldOf = async (template, chat) => render(template, chat).then(([, [warning = ""]]) => warning.split(": ")[0], ({ field }) => field); // prettier-ignore
+  assert.equal(await fieldOf(texts, [first(system), user([...parts("a"), image])]), "messages[1].content[1]");
+  assert.equal(await fieldOf(texts, [first([image]), user("a")]), "messages[0].content[0]");
+  assert.equal(await fieldOf(texts, [first(twoSystem), user("a"), user([image])]), "messages[2].content[0]");
+  assert.equal(
+    await fieldOf(walks, [first(system), user([...parts("a"), { type: "audio" }])]),
+    "messages[1].content[1]",
+  );
+  const answer = { role: "assistant", content: "c", tool_calls: [call({ x: "y" })] };
+  assert.equal(await fieldOf(walks, [first(system), user("a"), answer]), "messages[2].tool_calls[0].function.name");
+});
+
+test("a name and other fields that a template doesn't read are named, but not those that say nothing", async () => {
+  const chat = [{ ...user("a"), name: "Anna" }, { role: "assistant", content: "b", tool_calls: undefined, refusal: null, flag: false }]; // prettier-ignore
+  const [text, warnings] = await render(TEXT, chat);
+  assert.equal(text, "user=a;assistant=b;");
+  assert.match(warnings.join(), /^messages\[0\]\.name: .*doesn't read the field name of the role user[^,]*, so[^,]*$/);
+  const names = "{% for m in messages %}{{ m.name | default('-') | upper }}: {{ m.content }};{% endfor %}";
+  assert.deepEqual(await render(names, chat), ["ANNA: a;-: b;", []]);
+  const tools = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %};{% endfor %}"; // prettier-ignore
+  const results = [user("a"), calls("", { x: "y" }), { role: "tool", name: "tie", tool_call_id: "c1", content: "ok" }];
+  assert.deepEqual(await render(tools, results), ['a;tie{"x": "y"};ok;', []]);
+  assert.equal((await rendered(TEXT, chat)).problems[0].isAsked, false);
 });
 
 test("templates with names: tool_use with tools, default without, and the one that is chosen", async () => {
@@ -214,6 +254,7 @@ test("templates with names: tool_use with tools, default without, and the one th
 });
 
 test("control tokens in messages are text if they aren't parsed", async () => {
+  await assert.rejects(render(TEXT, [user("a")], { parseSpecial: false }), { field: "parseSpecial" });
   const letters = ["<", "|", "e", "n", "d", ">", "a", "b", "Ċ"];
   const tokenizer = await tokenizerFromJson({
     model: { type: "BPE", vocab: Object.fromEntries(letters.map((letter, id) => [letter, id])), merges: [] },
@@ -223,9 +264,7 @@ test("control tokens in messages are text if they aren't parsed", async () => {
   });
   const template = "{% for m in messages %}{{ m.content | trim }}<|end|>{% endfor %}";
   const prompt = (content, parseSpecial) =>
-    renderPrompt({ default: template }, [user(content)], { parseSpecial }, "transformers", () =>
-      tokenizer.controlTokens(),
-    );
+    renderPrompt({ default: template }, [user(content)], { parseSpecial }, () => tokenizer.controlTokens());
   const ids = async (content, parseSpecial) => {
     const { text, pieces } = await prompt(content, parseSpecial);
     return Array.from(encodeChat(tokenizer, pieces ?? text));
@@ -234,9 +273,7 @@ test("control tokens in messages are text if they aren't parsed", async () => {
   assert.deepEqual(await ids("a<|end|>b<|end|>", false), [6, 0, 1, 2, 3, 4, 1, 5, 7, 0, 1, 2, 3, 4, 1, 5, 9]);
   assert.equal((await prompt("a", false)).pieces, undefined);
   const cuts = "{{ messages[0].content[:4] }}";
-  const cut = renderPrompt({ default: cuts }, [user("a<|end|>b")], { parseSpecial: false }, "transformers", () => [
-    "<|end|>",
-  ]);
+  const cut = renderPrompt({ default: cuts }, [user("a<|end|>b")], { parseSpecial: false }, () => ["<|end|>"]);
   await assert.rejects(cut, { code: "INVALID_ARGUMENT", field: "messages" });
 });
 

@@ -24,7 +24,7 @@ export function languageModel(provided: ProvidedModel, modelId: string | undefin
     const { generation, warnings: lost } = await chatGeneration(model, request, chats);
     for (const message of lost) {
       warnings.push({ type: "other", message });
-      chats.onWarning?.(message);
+      (chats.onWarning ?? model.onWarning)?.(message);
     }
     const events = answerEvents(prompts, generation, served);
     const response = { id: newId("answer-"), timestamp: new Date(), modelId: model.info.name };

@@ -2,6 +2,7 @@
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
 import type { ChatMessage, ChatOptions, HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js";
+import { dateVariables } from "../text/chat/dates.js";
 import { warningsOf } from "../text/chat/problems.js";
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
@@ -124,16 +125,15 @@ export function modelSummary({ info }: Model): string {
   return `${name}: ${architecture}, ${parameters.toLocaleString("en")} weights as ${Object.keys(loadedFormats).join(", ")}, ${formatBytes(memory.weights)}`;
 }
 
-/** The token ids of messages, rendered as llama.cpp's server does. What the prompt lacks is noted. */
+/** The token ids of messages. What the prompt lacks is noted. */
 export async function chatTokens(
   terminal: Terminal,
   model: Model,
   messages: readonly ChatMessage[],
   flags: MessageFlags,
 ): Promise<Int32Array> {
-  const { tokens, problems } = await model.readPrompt(messages, messageOptionsFrom(flags), "llama.cpp");
-  const asked = problems.find(({ isAsked }) => isAsked);
-  if (asked !== undefined) fail("INVALID_ARGUMENT", asked.field, asked.problem);
+  const options = { ...messageOptionsFrom(flags), variables: { ...dateVariables(new Date()) } };
+  const { tokens, problems } = await model.readPrompt(messages, options);
   for (const warning of warningsOf(problems)) terminal.note(`warning: ${warning}`);
   return tokens;
 }

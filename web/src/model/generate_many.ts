@@ -64,12 +64,12 @@ export function readBatchSize(given: unknown): number {
  * @param tokensOf - of one prompt; the fields of its errors begin with `prompt`
  * @internal
  */
-export async function tokensOfPrompts(
+export async function tokensOfPrompts<Tokens>(
   prompts: unknown,
-  tokensOf: (prompt: unknown) => Promise<Int32Array>,
-): Promise<Int32Array[]> {
+  tokensOf: (prompt: unknown) => Promise<Tokens>,
+): Promise<Tokens[]> {
   if (typeof prompts === "string") fail("INVALID_ARGUMENT", "prompts", "must be a list of prompts (got a string)");
-  const all: Int32Array[] = [];
+  const all: Tokens[] = [];
   for (const [index, prompt] of listOf(prompts, "prompts", "a list of prompts").entries())
     all.push(await inPrompt(index, () => tokensOf(prompt)));
   return all;

@@ -75,10 +75,8 @@ export async function loadModel(
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
   const { keptFiles = inOpfs } = environment.files;
-  return new Model({ core, tokenizer, cacheSettings, sampling, formats, keptFiles }, info, chatTemplates, {
-    files: environment.files,
-    mappings,
-  });
+  const parts = { core, tokenizer, cacheSettings, sampling, formats, keptFiles };
+  return new Model(parts, info, chatTemplates, { files: environment.files, mappings }, options.onWarning);
 }
 
 const inOpfs = async (): Promise<KeptFiles> => (await import("../files/kept_files.js")).opfsKeptFiles(webFiles);

@@ -6,7 +6,8 @@ import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
-import type { Rules } from "../text/chat/adapt.js";
+import { splitChatOptions } from "../text/chat_options.js";
+import type { OnWarning } from "../text/chat/problems.js";
 import { wholeText, withWarnings } from "../text/chat/with_warnings.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { tokenIds } from "../base/lists.js";
@@ -18,7 +19,8 @@ import type { ModelMemory } from "./memory.js";
 import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
 import { finished, runTexts } from "./embed/embed.js";
-import { type Pooling, scoreOf } from "./embed/embedding_plan.js";
+import { scoreOf } from "./embed/embedding_plan.js";
+import type { EmbeddingInfo, Ranked } from "./embed/info.js";
 import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
 import {
   isList,
@@ -50,6 +52,7 @@ import { Session } from "./session/session.js";
 import type { SessionModel } from "./session/session_model.js";
 
 export type { Prompt } from "./chat/prompt.js";
+export type { EmbeddingInfo, Ranked } from "./embed/info.js";
 
 /** Description of a model. It's read from headers, without loading weights. */
 export interface ModelInfo {
@@ -87,28 +90,6 @@ export interface ModelInfo {
   memory: ModelMemory;
 }
 
-/** How a model embeds texts: the defaults of {@link Model.embed}. */
-export interface EmbeddingInfo {
-  pooling: Pooling;
-  /** Whether vectors are divided by their length. */
-  normalize: boolean;
-  /** Elements of a vector. */
-  dimensions: number;
-  /** Texts to write before others, by name. */
-  prompts: Readonly<Record<string, string>>;
-  /** Name of the prompt that is written unless the call names another. */
-  defaultPrompt?: string;
-  /** Whether the files say this: those of embedding models do. For others it is what the architecture suggests. */
-  fromFiles: boolean;
-}
-
-/** A document and its score. */
-export interface Ranked {
-  /** Its place in the list of documents. */
-  index: number;
-  score: number;
-}
-
 /** What loading an adapter needs besides the model. @internal */
 export type AdapterFilesHost = Pick<AdapterHost, "files" | "mappings">;
 
@@ -122,13 +103,22 @@ export class Model implements Disposable {
   readonly chatTemplate: string | undefined;
   /** Jinja sources of its chat templates by name. Most models have one, `default`. */
   readonly chatTemplates: ChatTemplates;
+  /** Where warnings of its calls go, as the options of `rw.model()` say. @internal */
+  readonly onWarning: OnWarning;
   readonly #parts: SessionModel;
   readonly #core: ModelCore;
   readonly #files: AdapterFilesHost;
   #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
-  constructor(parts: SessionModel, info: ModelInfo, chatTemplates: ChatTemplates, files: AdapterFilesHost) {
+  constructor(
+    parts: SessionModel,
+    info: ModelInfo,
+    chatTemplates: ChatTemplates,
+    files: AdapterFilesHost,
+    onWarning: OnWarning,
+  ) {
+    this.onWarning = onWarning;
     this.#parts = parts;
     this.#files = files;
     this.#core = parts.core;
@@ -194,14 +184,15 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
   async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
-    const { contextLength, adapters, ...others } = checkOptions(options, MODEL_GENERATE_OPTIONS);
+    const { chat, others: given } = splitChatOptions(checkOptions(options, MODEL_GENERATE_OPTIONS));
+    const { contextLength, adapters, ...others } = given;
     const signal = optionalSignal(others.signal);
     const session = this.session({
       ...(contextLength !== undefined && { contextLength }),
       ...(adapters && { adapters }),
     });
     try {
-      await readPrompt(session, await this.#tokensOf(prompt), { ...others, ...(signal && { signal }) });
+      await readPrompt(session, await this.#tokensOf(prompt, chat), { ...others, ...(signal && { signal }) });
       yield* session.generate(others);
     } finally {
       session.dispose();
@@ -219,7 +210,8 @@ export class Model implements Disposable {
     prompts: readonly Prompt[],
     options?: GenerateManyOptions,
   ): AsyncGenerator<IndexedPiece, void, void> {
-    const { contextLength, adapters, batchSize, ...others } = checkOptions(options, GENERATE_MANY_OPTIONS);
+    const { chat, others: given } = splitChatOptions(checkOptions(options, GENERATE_MANY_OPTIONS));
+    const { contextLength, adapters, batchSize, ...others } = given;
     const settings = {
       batchSize: readBatchSize(batchSize),
       options: others,
@@ -230,11 +222,11 @@ export class Model implements Disposable {
     optionalSignal(others.signal);
     readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
     this.#checkGenerates();
-    yield* generateMany(await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt)), settings);
+    yield* generateMany(await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt, chat)), settings);
   }
 
-  async #tokensOf(prompt: Prompt): Promise<Int32Array> {
-    const tokens = await this.promptTokens(prompt);
+  async #tokensOf(prompt: Prompt, options: ChatOptions): Promise<Int32Array> {
+    const tokens = await this.promptTokens(prompt, options);
     if (tokens.length === 0)
       fail("INVALID_ARGUMENT", "prompt", "is empty; pass text, token ids or messages with at least one token");
     return tokens;
@@ -245,12 +237,13 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
-    return (await withWarnings(options, (given) => this.readPrompt(prompt, given), "promptTokens()")).tokens;
+    return (await withWarnings(options, (given) => this.readPrompt(prompt, given), "promptTokens()", this.onWarning))
+      .tokens;
   }
 
   /** The token ids of a prompt, and what it lacks. @internal */
-  readPrompt(prompt: Prompt, options: PromptOptions, rules?: Rules): Promise<ReadPrompt> {
-    return readModelPrompt(this, prompt, options, rules);
+  readPrompt(prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+    return readModelPrompt(this, prompt, options);
   }
 
   /**
@@ -259,12 +252,14 @@ export class Model implements Disposable {
    * (the template has an error).
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    return wholeText(await withWarnings(options, (given) => this.renderPrompt(messages, given)));
+    return wholeText(
+      await withWarnings(options, (given) => this.renderPrompt(messages, given), undefined, this.onWarning),
+    );
   }
 
   /** Renders a chat, and says what the prompt lacks. @internal */
-  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt> {
-    return renderModelPrompt(this, messages, options, rules);
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions): Promise<ChatPrompt> {
+    return renderModelPrompt(this, messages, options);
   }
 
   /**

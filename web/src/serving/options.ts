@@ -22,7 +22,10 @@ export interface ServingOptions {
   templateName?: string;
   /** False: control tokens that are written in messages are text, as in `model.promptTokens()`. Default: true. */
   parseSpecial?: boolean;
-  /** Called with what a prompt lacks because the chat template leaves it out, such as text beside calls. Default: `console.warn`. */
+  /**
+   * Called with what a prompt lacks because the chat template leaves it out, such as text beside calls. Default: the `onWarning` that the model was
+   * loaded with, else `console.warn`.
+   */
   onWarning?: (message: string) => void;
 }
 

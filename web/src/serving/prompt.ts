@@ -1,23 +1,22 @@
 // From a chat request to a generation: the prompt, and how the answer is read.
 import { fail } from "../base/errors.js";
-import { warningsOf } from "../text/chat/problems.js";
+import { checkAsked, warningsOf } from "../text/chat/problems.js";
+import { dateVariables } from "../text/chat/dates.js";
 import { templateFor } from "../text/chat/named_templates.js";
-import type { ChatPrompt } from "../text/chat_template.js";
 import { encodeChat } from "../text/tokenizer.js";
 import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_formats.js";
 import type { ChatRequest } from "./chat_request.js";
 import type { Generation } from "./events.js";
-import { type FieldNames, withFieldNames } from "../base/field_names.js";
+import { withFieldNames } from "../base/field_names.js";
 import { forcedCall } from "./forced_call.js";
 import type { ServedChats } from "./options.js";
 import type { ServedModel } from "./served_model.js";
-import { checkTools } from "./tool.js";
+import { checkTools, type Tool } from "./tool.js";
 
 /**
- * The generation of a chat, rendered as llama.cpp's server does, and warnings about what the prompt lacks of the assistant's messages.
- * @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none. INVALID_ARGUMENT: the template leaves out what someone
- *   else than the assistant says; and as model.renderChat()
+ * The generation of a chat, and warnings about what the prompt lacks.
+ * @throws UNSUPPORTED_MODEL: no chat template, or tools with a template that has none; and as model.renderChat()
  */
 export function chatGeneration(
   model: ServedModel,
@@ -49,13 +48,14 @@ async function readChat(
   if (format !== undefined && answers.isHarmony)
     fail("UNSUPPORTED_MODEL", "format", "must be text for this model, whose answers consist of channels");
   const given = {
-    ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && { tools: tools.map(templateTool) }),
     ...(templateName !== undefined && { templateName }),
-    variables,
+    variables: { ...dateVariables(new Date()), ...variables },
     parseSpecial,
   };
-  const rendered = await model.renderPrompt(request.messages, given, "llama.cpp");
-  const warnings = readProblems(rendered, request.fieldOf);
+  const rendered = await model.renderPrompt(request.messages, given);
+  checkAsked(rendered.problems);
+  const warnings = warningsOf(rendered.problems, request.fieldOf);
   const { open, close } = answers.reasoning ?? { open: "", close: "" };
   const isReasoning = open !== "" && rendered.text.trimEnd().endsWith(open);
   // a format has no room for reasoning, so the reasoning block is closed at once
@@ -77,11 +77,9 @@ async function readChat(
   return { generation, warnings };
 }
 
-/** Fails if the model can't see what it is asked. Returns the other problems as warnings. */
-function readProblems({ problems }: ChatPrompt, fieldOf: FieldNames): string[] {
-  const asked = problems.find(({ isAsked }) => isAsked);
-  if (asked !== undefined) fail("INVALID_ARGUMENT", asked.field, asked.problem);
-  return warningsOf(problems, fieldOf);
+/** A tool with what llama.cpp's server passes on, in its order. */
+function templateTool({ function: { name, description = "", parameters = {} } }: Tool): object {
+  return { type: "function", function: { name, description, parameters } };
 }
 
 /** @throws UNSUPPORTED_MODEL */

@@ -5,8 +5,8 @@ import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Piece } from "../model/session/generate.js";
 import type { GenerateOptions, SessionAppendOptions, SessionOptions } from "../model/session/options.js";
-import type { Rules } from "../text/chat/adapt.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
+import type { OnWarning } from "../text/chat/problems.js";
 import type { ChatEncoder, DecodeOptions } from "../text/tokenizer.js";
 
 type Awaitable<T> = T | Promise<T>;
@@ -33,9 +33,11 @@ export interface ServedModel {
   readonly chatTemplates: ChatTemplates;
   readonly tokenizer: ServedTokenizer;
   session(options?: Pick<SessionOptions, "adapters">): Awaitable<ServedSession>;
+  /** @internal */
+  readonly onWarning: OnWarning;
   promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array>;
   /** @internal */
-  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt>;
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions): Promise<ChatPrompt>;
   embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
 }

@@ -25,12 +25,14 @@ export interface ChatOptions {
    * llama.cpp. False reads them as text, for people who aren't trusted: `promptTokens()` only, as text can't say which is which.
    */
   parseSpecial?: boolean;
-  /** Called with each text and call that isn't in the prompt, because the template leaves it out. Default: `console.warn`. */
+  /**
+   * Called with each text, call and field that isn't in the prompt, because the template leaves it out. Default: the `onWarning` that the model
+   * was loaded with, else `console.warn`. Except in `renderChat()`, a text that someone else than the assistant wrote is an error.
+   */
   onWarning?: (message: string) => void;
 }
 
-/** @internal */
-export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", {
+const CHAT = {
   addGenerationPrompt: true,
   tools: true,
   templateName: true,
@@ -40,4 +42,22 @@ export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()"
   variables: true,
   parseSpecial: true,
   onWarning: true,
-});
+} as const;
+
+/** @internal */
+export const CHAT_OPTIONS: OptionNames = optionNames<ChatOptions>("renderChat()", CHAT);
+
+/** The names of the options of a call that also renders chats. @internal */
+export const CHAT_OPTION_NAMES: typeof CHAT = CHAT;
+
+/** Takes the options of a chat out of others. @internal */
+export function splitChatOptions<Options extends ChatOptions>(
+  options: Options,
+): { chat: ChatOptions; others: Omit<Options, keyof ChatOptions> } {
+  const isOfChat = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(CHAT, name);
+  const entries = Object.entries(options);
+  return {
+    chat: Object.fromEntries(entries.filter(isOfChat)),
+    others: Object.fromEntries(entries.filter((entry) => !isOfChat(entry))) as Omit<Options, keyof ChatOptions>,
+  };
+}

@@ -4,7 +4,6 @@ import { isDict } from "../base/dict.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
-import type { Rules } from "./chat/adapt.js";
 import { ControlMarks, hasToken, type PromptPiece } from "./chat/control_tokens.js";
 import type { ChatMessage } from "./chat/messages.js";
 import type { Chat } from "./chat/render.js";
@@ -44,6 +43,8 @@ export async function renderChat(
   options?: ChatOptions,
 ): Promise<string> {
   const templates = isDict(template) ? template : { default: template };
+  if (options?.parseSpecial === false)
+    fail("INVALID_ARGUMENT", "parseSpecial", "needs the model's tokens; call promptTokens() of the model");
   return (await withWarnings(options, (given) => renderPrompt(templates, messages, given))).text;
 }
 
@@ -52,25 +53,24 @@ export async function renderPrompt(
   templates: ChatTemplates,
   messages: readonly ChatMessage[],
   options: PromptOptions,
-  rules: Rules = "transformers",
   controlTokens: () => readonly string[] = () => [],
 ): Promise<ChatPrompt> {
   const { parseSpecial = true } = options;
   const { tools, variables } = readInputs(messages, options);
   const now = timeOf(options);
   const source = templateFor(templates, options.templateName, (tools ?? []).length > 0);
-  const { chatTemplateOf, renderMessages, strftime } = await import("./chat/render.js"); // what renders no chat doesn't load it
+  const { chatTemplateOf, renderMessages } = await import("./chat/render.js"); // what renders no chat doesn't load it
   const template = chatTemplateOf(source);
-  const dates = rules === "llama.cpp" && {
-    datetime: strftime(now, "%b %d %Y"),
-    date_string: strftime(now, "%d %b %Y"),
-  };
-  const chat = { messages, tools, variables: { ...dates, ...variables }, now, rules };
+  const chat = { messages, tools, variables, now };
   const { text, lost, losesTools } = renderMessages(template, chat);
   const pieces = trueOrFalse(parseSpecial, "parseSpecial")
     ? undefined
     : readPieces(controlTokens(), chat, text, (marked) => renderMessages(template, marked).text);
-  const problems = lost.map(({ field, problem, role }) => ({ field, problem, isAsked: role !== "assistant" }));
+  const problems = lost.map(({ field, problem, role, isLabel }) => ({
+    field,
+    problem,
+    isAsked: role !== "assistant" && isLabel !== true,
+  }));
   const problem = "the model's chat template doesn't write them, so the model can't see them";
   return {
     text,

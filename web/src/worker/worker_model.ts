@@ -20,15 +20,16 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from "../model/session/options.js";
-import type { IndexedPiece } from "../model/generate_many.js";
+import { type IndexedPiece, tokensOfPrompts } from "../model/generate_many.js";
 import type { Piece } from "../model/session/generate.js";
 import { EMBED_OPTIONS, type EmbedOptions, RANK_OPTIONS, type RankOptions } from "../model/embed/options.js";
 import { isList, type TextInput, textList } from "../model/embed/text_input.js";
-import type { ReadPrompt } from "../model/chat/prompt.js";
+import { isChat, type ReadPrompt } from "../model/chat/prompt.js";
 import type { ModelInfo, Prompt, Ranked } from "../model/model.js";
 import type { Perplexity } from "../model/perplexity.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
-import type { Rules } from "../text/chat/adapt.js";
+import { splitChatOptions } from "../text/chat_options.js";
+import type { OnWarning } from "../text/chat/problems.js";
 import { wholeText, withWarnings } from "../text/chat/with_warnings.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { nameModel, sendDraft } from "./draft_handle.js";
@@ -51,11 +52,14 @@ export class WorkerModel implements AsyncDisposable {
   readonly chatTemplates: ChatTemplates;
   /** RoPE of the full-attention layers; null for a model without RoPE. */
   readonly rope: Readonly<RopeConfig> | null;
+  /** Where warnings of its calls go, as the options of `rw.model()` say. @internal */
+  readonly onWarning: OnWarning;
   readonly #client: RpcClient;
   readonly #id: number;
 
   /** @internal */
-  constructor(client: RpcClient, { id, info, rope, chatTemplates, tokenizer }: ModelHandle) {
+  constructor(client: RpcClient, { id, info, rope, chatTemplates, tokenizer }: ModelHandle, onWarning?: OnWarning) {
+    this.onWarning = onWarning;
     this.#client = client;
     this.#id = id;
     this.info = info;
@@ -113,11 +117,11 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.generate`; rejects with the signal's reason.
    */
   async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
-    const { ...given } = checkOptions(options, MODEL_GENERATE_OPTIONS);
-    optionalSignal(given.signal);
-    const cloneable = cloneablePrompt(prompt);
+    const { chat, others } = splitChatOptions(checkOptions(options, MODEL_GENERATE_OPTIONS));
+    optionalSignal(others.signal);
+    const cloneable = await this.#tokensOf(cloneablePrompt(prompt), chat);
     yield* this.#client.stream(
-      sendAdapters(sendDraft(given, this.#client), this.#client),
+      sendAdapters(sendDraft(others, this.#client), this.#client),
       (server, call, rest) => server.generate(call, this.#id, rest, cloneable),
       () => undefined,
     );
@@ -131,16 +135,13 @@ export class WorkerModel implements AsyncDisposable {
     prompts: readonly Prompt[],
     options?: GenerateManyOptions,
   ): AsyncGenerator<IndexedPiece, void, void> {
-    const { ...given } = checkOptions(options, GENERATE_MANY_OPTIONS);
-    optionalSignal(given.signal);
-    const cloneable =
-      typeof prompts === "string"
-        ? prompts
-        : listOf(prompts, "prompts", "a list of prompts").map((prompt, i) =>
-            cloneablePrompt(prompt as Prompt, `prompts[${i}]`),
-          );
+    const { chat, others } = splitChatOptions(checkOptions(options, GENERATE_MANY_OPTIONS));
+    optionalSignal(others.signal);
+    const cloneable = await tokensOfPrompts(prompts, (prompt) =>
+      this.#tokensOf(cloneablePrompt(prompt as Prompt), chat),
+    );
     const pieces = this.#client.stream(
-      sendAdapters(sendDraft(given, this.#client), this.#client),
+      sendAdapters(sendDraft(others, this.#client), this.#client),
       (server, call, rest) => server.generateMany(call, this.#id, rest, cloneable),
       () => undefined,
     );
@@ -154,7 +155,7 @@ export class WorkerModel implements AsyncDisposable {
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
     const cloneable = cloneablePrompt(prompt);
     const read = (given: PromptOptions): Promise<ReadPrompt> => this.#invoke("readPrompt", cloneable, given);
-    return (await withWarnings(options, read, "promptTokens()")).tokens;
+    return (await withWarnings(options, read, "promptTokens()", this.onWarning)).tokens;
   }
 
   /**
@@ -162,12 +163,14 @@ export class WorkerModel implements AsyncDisposable {
    * @throws {@link RopewalkError} as `Model.renderChat`.
    */
   async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
-    return wholeText(await withWarnings(options, (given) => this.renderPrompt(messages, given)));
+    return wholeText(
+      await withWarnings(options, (given) => this.renderPrompt(messages, given), undefined, this.onWarning),
+    );
   }
 
   /** Renders a chat, and says what the prompt lacks. @internal */
-  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions, rules?: Rules): Promise<ChatPrompt> {
-    return this.#invoke("renderPrompt", messages, options, rules);
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions): Promise<ChatPrompt> {
+    return this.#invoke("renderPrompt", messages, options);
   }
 
   /**
@@ -216,6 +219,11 @@ export class WorkerModel implements AsyncDisposable {
   /** Same as {@link WorkerModel.dispose}. */
   [asyncDisposeSymbol](): Promise<void> {
     return this.dispose();
+  }
+
+  /** Chats are read first, for their warnings stay in this thread. */
+  async #tokensOf(prompt: Prompt, options: ChatOptions): Promise<Prompt> {
+    return isChat(prompt) || Object.keys(options).length > 0 ? this.promptTokens(prompt, options) : prompt;
   }
 
   async #run<T>(name: string, args: readonly unknown[], options: EmbedOptions | PerplexityOptions): Promise<T> {

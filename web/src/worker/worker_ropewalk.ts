@@ -75,7 +75,7 @@ export class WorkerRopewalk implements AsyncDisposable {
       (server, call, rest) => server.model(call, sourceToSend(this.#client, source, isTransferred), rest),
       (unwanted) => new WorkerModel(this.#client, unwanted).dispose(),
     );
-    return new WorkerModel(this.#client, handle);
+    return new WorkerModel(this.#client, handle, others.onWarning);
   }
 
   /**

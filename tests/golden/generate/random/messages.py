@@ -10,6 +10,7 @@ import json
 import random
 from pathlib import Path
 
+from transformers.utils import chat_template_utils as utils
 from transformers.utils.chat_template_utils import render_jinja_template
 
 ROLES = "[{{ m.role }}]"
@@ -31,14 +32,29 @@ ARGUMENTS = {
     "text": "{{ '' + c.function.arguments }}",
 }
 REASONING = ["reasoning_content", "thinking", "reasoning"]
+READS_REASONING = {name: "m." + name for name in REASONING} | {
+    "all": "m.reasoning, m.thinking, m.reasoning_content",
+    "first": "m.thinking or m['reasoning_content']",
+}
+SYSTEM = {
+    "read": "",
+    "refused": "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}",
+    "skipped": "",
+}
+NAMES = {"read": "{% if m.name %}{{ m.name }}:{% endif %}", "unread": ""}
 WORDS = ["rope", "Knoten", "縄 🪢", "a  b", "\"quoted\"", "it's", "{x}", "<b>", "\\n", "1.50", "é\u0301", "line\nbreak", "None", "tie"]
 
 
-def template(content, arguments, tools, reasoning):
+ALIAS = utils._alias_reasoning_fields
+
+
+def template(content, arguments, tools, reasoning, system, names):
     return (
         TOOLS[tools]
-        + "{% for m in messages %}" + ROLES
-        + ("{% if m." + reasoning + " %}~{{ m." + reasoning + " }}~{% endif %}")
+        + SYSTEM[system]
+        + "{% for m in messages" + (" if m.role != 'system'" if system == "skipped" else "") + " %}" + ROLES
+        + NAMES[names]
+        + "".join("{% if " + read + " %}~{{ " + read + " }}~{% endif %}" for read in READS_REASONING[reasoning].split(", "))
         + CONTENTS[content]
         + "{% for c in m.tool_calls or [] %}({{ c.function.name }} " + ARGUMENTS[arguments] + "){% endfor %}\n{% endfor %}"
         + "{% if add_generation_prompt %}[assistant]{% endif %}"
@@ -79,12 +95,16 @@ def content_of(draw):
 
 
 def conversation(draw):
-    messages = [{"role": "system", "content": content_of(draw)}] if draw.random() < 0.4 else []
+    messages = [{"role": draw.choice(["system", "developer"]), "content": content_of(draw)}] if draw.random() < 0.4 else []
     for _ in range(draw.randint(1, 3)):
         messages.append({"role": "user", "content": content_of(draw)})
+        if draw.random() < 0.1:
+            messages[-1]["name"] = draw.choice(["Anna", "Nils_2"])
         answer = {"role": "assistant"}
         if draw.random() < 0.3:
-            answer[draw.choice(REASONING)] = text(draw)
+            reasoning = text(draw)
+            for name in draw.sample(REASONING, draw.choice([1, 1, 2, 3])):
+                answer[name] = reasoning
         if draw.random() < 0.5:
             answer["tool_calls"] = [
                 {"id": f"call{n:05}", "type": "function", "function": {"name": draw.choice(["tie", "find_rope"]), "arguments": json.dumps(named(draw), ensure_ascii=False)}}
@@ -103,12 +123,27 @@ def conversation(draw):
     return messages
 
 
-def in_form(messages, content, arguments):
+def in_form(messages, content, arguments, system, reasoning):
     """Messages as the template reads them: llama.cpp's rule, and None where a template asks for it."""
-    return [message_in_form(dict(message), content, arguments) for message in messages]
+    messages = [{**message, "role": "system"} if message["role"] == "developer" else message for message in messages]
+    if system != "read" and messages[0]["role"] == "system":
+        messages = [merged(messages[0], messages[1]), *messages[2:]]
+    return [message_in_form(dict(message), content, arguments, reasoning) for message in messages]
 
 
-def message_in_form(message, content, arguments):
+def merged(system, following):
+    """The message after a system message that the template doesn't read, with its text in front."""
+    before, after = system["content"], following["content"]
+    if isinstance(before, str) and isinstance(after, str):
+        return {**following, "content": before + "\n" + after}
+    return {**following, "content": parts(before) + parts(after)}
+
+
+def parts(content):
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def message_in_form(message, content, arguments, read):
     given = message.get("content")
     if given in (None, ""):
         if given is None and content not in ("none", "joined"):
@@ -125,8 +160,12 @@ def message_in_form(message, content, arguments):
         message["tool_calls"] = [
             {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}} for call in message["tool_calls"]
         ]
-    reasoning = next((message[name] for name in REASONING if name in message), None)
-    return message if reasoning is None else {**message, **{name: reasoning for name in REASONING}}
+    reasoning = next((message.pop(name) for name in REASONING if name in message), None)
+    for name in REASONING:
+        message.pop(name, None)
+    if reasoning is None:
+        return message
+    return {**message, **({name: reasoning for name in REASONING} if read != "all" else {"reasoning": reasoning})}
 
 
 def draw_case(draw):
@@ -134,7 +173,9 @@ def draw_case(draw):
         "content": draw.choice(list(CONTENTS)),
         "arguments": draw.choice(list(ARGUMENTS)),
         "tools": draw.choice(list(TOOLS)),
-        "reasoning": draw.choice(REASONING),
+        "reasoning": draw.choice(list(READS_REASONING)),
+        "system": draw.choice(list(SYSTEM)),
+        "names": draw.choice(list(NAMES)),
     }
     source = template(**forms)
     messages = conversation(draw)
@@ -142,14 +183,25 @@ def draw_case(draw):
     tools = [{"name": name, "description": text(draw), "parameters": {"type": "object", "properties": {}}} for name in names]
     nested = [{"type": "function", "function": tool} for tool in tools]
     prompt = draw.random() < 0.7
+    # transformers gives reasoning under two names, and such a template would write it twice
+    utils._alias_reasoning_fields = (lambda chat: chat) if forms["reasoning"] == "all" else ALIAS
     rendered, _ = render_jinja_template(
-        conversations=[in_form(messages, forms["content"], forms["arguments"])],
+        conversations=[in_form(messages, forms["content"], forms["arguments"], forms["system"], forms["reasoning"])],
         tools=(nested if forms["tools"] == "nested" else tools) or None,
         chat_template=source,
         add_generation_prompt=prompt,
     )
     given = draw.choice([tools, nested])
-    return {"forms": forms, "template": source, "messages": messages, "tools": given, "prompt": prompt, "text": rendered[0]}
+    lost = [f"messages[{i}].name" for i, message in enumerate(messages) if message["role"] == "user" and "name" in message]
+    return {
+        "forms": forms,
+        "template": source,
+        "messages": messages,
+        "tools": given,
+        "prompt": prompt,
+        "text": rendered[0],
+        **({"lost": lost} if lost and forms["names"] == "unread" else {}),
+    }
 
 
 def main():

@@ -3,7 +3,6 @@ import { trueOrFalse } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { listOf, tokenIds } from "../../base/lists.js";
 import { isArray } from "../../base/typed_arrays.js";
-import type { Rules } from "../../text/chat/adapt.js";
 import {
   type ChatMessage,
   type ChatPrompt,
@@ -11,7 +10,7 @@ import {
   type PromptOptions,
   renderPrompt,
 } from "../../text/chat_template.js";
-import type { ChatProblem } from "../../text/chat/problems.js";
+import { checkAsked, type ChatProblem } from "../../text/chat/problems.js";
 import { encodeChat, type Tokenizer } from "../../text/tokenizer.js";
 import type { VocabularyTokenizer } from "../../text/vocabulary_tokenizer.js";
 
@@ -30,7 +29,6 @@ export async function renderModelPrompt(
   { info, tokenizer, chatTemplates }: ChatModel,
   messages: readonly ChatMessage[],
   options: PromptOptions,
-  rules?: Rules,
 ): Promise<ChatPrompt> {
   if (Object.keys(chatTemplates).length === 0)
     fail(
@@ -42,7 +40,7 @@ export async function renderModelPrompt(
   const textOf = (token: number | undefined): string => (token === undefined ? "" : tokenizer.token(token));
   const tokens = { beginToken: textOf(beginToken), endToken: textOf(endTokens[0]) };
   const controlTokens = (): readonly string[] => (tokenizer as Partial<VocabularyTokenizer>).controlTokens?.() ?? [];
-  return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, rules, controlTokens);
+  return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, controlTokens);
 }
 
 /** A prompt's token ids, and what it lacks. @internal */
@@ -52,26 +50,27 @@ export interface ReadPrompt {
 }
 
 /** The token ids of a prompt. @internal */
-export async function readModelPrompt(
-  model: ChatModel,
-  prompt: Prompt,
-  options: PromptOptions,
-  rules?: Rules,
-): Promise<ReadPrompt> {
+export async function readModelPrompt(model: ChatModel, prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
   if (typeof prompt === "string") {
     checkNoChat(options);
     const parseSpecial = trueOrFalse(options.parseSpecial ?? true, "parseSpecial");
     return { tokens: model.tokenizer.encode(prompt, { parseSpecial }), problems: [] };
   }
   const items = listOf(prompt, "prompt", "text, token ids or messages");
-  const [first] = items;
-  const areMessages = typeof first === "object" && first !== null && !isArray(first);
-  if (!areMessages) {
+  if (!isChat(items)) {
     checkNoChat(options);
     return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
   }
-  const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options, rules);
+  const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options);
+  checkAsked(problems);
   return { tokens: encodeChat(model.tokenizer, pieces ?? text), problems };
+}
+
+/** Whether a prompt is the messages of a chat. @internal */
+export function isChat(prompt: unknown): boolean {
+  if (!isArray(prompt)) return false;
+  const [first] = prompt;
+  return typeof first === "object" && first !== null && !isArray(first);
 }
 
 /** Refuses the options of a template for a prompt that has none. @throws INVALID_ARGUMENT */

@@ -2,6 +2,7 @@
 import { codeIn, wholeNumber } from "../../base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import type { OutputFormat } from "../../grammar/format.js";
+import { CHAT_OPTION_NAMES, type ChatOptions } from "../../text/chat_options.js";
 import type { AdapterOptions, AdaptersInUse } from "../adapters/in_use.js";
 import type { AttentionKind } from "../model_plan.js";
 import { defaultCheckpoints } from "../checkpoints.js";
@@ -39,8 +40,8 @@ export interface ExtendOptions {
   contextLength?: number;
 }
 
-/** Options of `model.generate()`. */
-export interface ModelGenerateOptions extends GenerateOptions {
+/** Options of `model.generate()`. Those of {@link ChatOptions} are for prompts that are messages; `parseSpecial` also for text. */
+export interface ModelGenerateOptions extends GenerateOptions, ChatOptions {
   /** Maximum number of tokens, as in {@link SessionOptions.contextLength}. */
   contextLength?: number;
   /** LoRA adapters, as in {@link SessionOptions.adapters}. */
@@ -248,12 +249,14 @@ export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("gener
 /** @internal */
 export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
   ...GENERATE,
+  ...CHAT_OPTION_NAMES,
   contextLength: true,
   adapters: true,
 });
 /** @internal */
 export const GENERATE_MANY_OPTIONS: OptionNames = optionNames<GenerateManyOptions>("generateMany()", {
   ...GENERATE,
+  ...CHAT_OPTION_NAMES,
   contextLength: true,
   adapters: true,
   batchSize: true,

@@ -9,37 +9,26 @@ import {
   type CallForms,
   callForms,
   contentForms,
-  readsSystem,
+  needsContent,
   SOME_TEXT,
   toolForms,
 } from "./forms.js";
-import { type ChatMessage, type ContentPart, hasCalls, reasoningOf } from "./messages.js";
+import { type ChatMessage, type ContentPart, hasCalls } from "./messages.js";
+import { withReasoning } from "./reasoning.js";
 
 /**
- * Whose rules hold where llama.cpp's server and transformers differ. The server takes `developer` for `system`, and puts a system message
- * that the template doesn't read before the next message.
+ * Leaves out what is null, as transformers does, but for contents. Gives reasoning under the name that the template reads, and the role
+ * `system` to messages of `developer` if the template doesn't know that role, as llama.cpp's server does.
  */
-export type Rules = "transformers" | "llama.cpp";
-
-/** Leaves out what is null, as transformers does, but for contents, and gives reasoning under each name that the template has. */
-export function prepared(messages: readonly ChatMessage[], source: string, rules: Rules): ChatMessage[] {
-  const keepsDeveloper = rules === "transformers" || source.includes("<|channel|>"); // gpt-oss has the role
-  const readsReasoning = /\.reasoning\b|\[['"]reasoning['"]\]|get\(['"]reasoning['"]/.test(source);
+export function prepared(template: ChatTemplate, messages: readonly ChatMessage[]): ChatMessage[] {
+  const knowsDeveloper = /['"]developer['"]/.test(template.source);
   return messages.map((given, i) => {
-    const fields = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+    const fields = Object.entries(given).filter(
+      ([name, value]) => value !== undefined && (value !== null || name === "content"),
+    );
     const message = Object.fromEntries(fields) as ChatMessage;
-    if (message.role === "developer" && !keepsDeveloper) message.role = "system";
-    const reasoning = reasoningOf(message);
-    if (reasoning === undefined) return message;
-    for (const name of ["reasoning_content", "thinking", "reasoning"])
-      if (typeof message[name] === "string" && message[name] !== reasoning)
-        fail("INVALID_ARGUMENT", `messages[${i}].${name}`, "differs from the reasoning under another name; give one");
-    return {
-      thinking: reasoning,
-      ...(readsReasoning && { reasoning }),
-      ...message,
-      reasoning_content: reasoning,
-    };
+    if (message.role === "developer" && !knowsDeveloper) message.role = "system";
+    return withReasoning(template, message, `messages[${i}]`);
   });
 }
 
@@ -50,23 +39,18 @@ export function areTexts(messages: readonly ChatMessage[]): boolean {
 
 /**
  * The messages as the template reads them.
- * @param given - the messages before null was left out
  * @throws INVALID_ARGUMENT: a part that isn't text, for a template that reads text
  */
-export function adapted(
-  template: ChatTemplate,
-  messages: readonly ChatMessage[],
-  given: readonly ChatMessage[],
-  rules: Rules,
-): ChatMessage[] {
-  const changed = messages.map((message, i) => {
+export function adapted(template: ChatTemplate, messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.map((message, i) => {
     const field = `messages[${i}]`;
-    if (message.role === "assistant" && hasCalls(message)) return withCalls(template, message, given[i]!, rules, field);
-    if (message.content === undefined) return withoutContent(template, message, given[i]!, rules);
+    if (message.role === "assistant" && hasCalls(message)) return withCalls(template, message, field);
+    if (hasNoContent(message)) return withoutContent(template, message);
     return { ...message, content: contentFor(template, message, `${field}.content`) };
   });
-  return rules === "llama.cpp" ? withSystem(template, changed) : changed;
 }
+
+const hasNoContent = ({ content }: ChatMessage): boolean => content === undefined || content === null;
 
 function contentFor(
   template: ChatTemplate,
@@ -96,28 +80,21 @@ function joined(parts: readonly ContentPart[], field: string): string {
   }, "");
 }
 
-/** A message that has no content. Templates that ask whether it is None get None, and others get none or an empty text. */
-function withoutContent(template: ChatTemplate, message: ChatMessage, given: ChatMessage, rules: Rules): ChatMessage {
-  if (given.content === null && asksForNone(template)) return { ...message, content: null };
-  return rules === "llama.cpp"
-    ? { ...message, content: contentFor(template, { ...message, content: "" }, "") }
-    : message;
+/** A message that has no content. Templates that ask whether it is None get None, and others get none, or an empty text if they need one. */
+function withoutContent(template: ChatTemplate, message: ChatMessage): ChatMessage {
+  if (message.content === null && asksForNone(template)) return message;
+  const { content: _, ...rest } = message;
+  if (!needsContent(template, message.role)) return rest;
+  return { ...rest, content: contentFor(template, { ...message, content: "" }, "") };
 }
 
 const asksForNone = ({ source }: ChatTemplate): boolean => /content\W{0,3}\s+is\s+(?:not\s+)?none\b/i.test(source);
 
-function withCalls(
-  template: ChatTemplate,
-  message: ChatMessage,
-  given: ChatMessage,
-  rules: Rules,
-  field: string,
-): ChatMessage {
-  const { content } = message;
-  const isEmpty = content === undefined || content === "";
-  const forms = callForms(template, isEmpty ? emptyContents(template, given.content, rules) : [SOME_TEXT]);
+function withCalls(template: ChatTemplate, message: ChatMessage, field: string): ChatMessage {
+  const { content, ...rest } = message;
+  const isEmpty = hasNoContent(message) || content === "";
+  const forms = callForms(template, isEmpty ? emptyContents(template, content) : [SOME_TEXT]);
   const calls = (message["tool_calls"] as readonly unknown[]).map((call) => withArguments(call, forms.arguments));
-  const { content: _, ...rest } = message;
   const filled = isEmpty
     ? contentOf(template, message, forms.content)
     : contentFor(template, message, `${field}.content`);
@@ -129,10 +106,9 @@ function contentOf(template: ChatTemplate, message: ChatMessage, content: CallCo
 }
 
 /** What to try as an empty content, best first. */
-function emptyContents(template: ChatTemplate, given: unknown, rules: Rules): readonly CallContent[] {
+function emptyContents(template: ChatTemplate, given: unknown): readonly CallContent[] {
   if (given === null && asksForNone(template)) return [null, "", undefined];
-  if (given === "" || rules === "llama.cpp") return ["", null, undefined];
-  return [undefined, "", null];
+  return given === "" ? ["", null, undefined] : [undefined, "", null];
 }
 
 function withArguments(call: unknown, form: CallForms["arguments"] | undefined): unknown {
@@ -156,28 +132,9 @@ function objectOf(given: unknown): unknown {
   return given.trim() === "" ? {} : (valueOfJson(given) ?? given);
 }
 
-/** Puts a system message that the template doesn't read before the next message, as llama.cpp does. */
-function withSystem(template: ChatTemplate, messages: ChatMessage[]): ChatMessage[] {
-  const [first, next, ...rest] = messages;
-  if (first?.role !== "system" || readsSystem(template)) return messages;
-  if (next === undefined)
-    return fail(
-      "INVALID_ARGUMENT",
-      "messages[0]",
-      "can't be the only message: the model's chat template has no system messages; send one of the role user",
-    );
-  const text = typeof first.content === "string" ? first.content : joined(first.content ?? [], "messages[0].content");
-  const content =
-    typeof next.content === "string" || next.content === undefined || next.content === null
-      ? `${text}\n${next.content ?? ""}`
-      : [{ type: "text", text }, ...next.content];
-  return [{ ...next, content }, ...rest];
-}
-
 /** Tools in the form that the template reads: `{ type, function }`, or the functions themselves. */
-export function adaptedTools(template: ChatTemplate, given: readonly unknown[], rules: Rules): readonly unknown[] {
+export function adaptedTools(template: ChatTemplate, tools: readonly unknown[]): readonly unknown[] {
   const { nested, flat } = toolForms(template);
-  const tools = rules === "llama.cpp" ? given.map(serverTool) : given;
   return tools.map((tool) => {
     if (!isDict(tool)) return tool;
     const isNested = isDict(tool["function"]);
@@ -186,13 +143,6 @@ export function adaptedTools(template: ChatTemplate, given: readonly unknown[], 
       ? tool
       : { type: "function", function: functionOf(tool) };
   });
-}
-
-/** A tool with what llama.cpp's server passes on, in its order. */
-function serverTool(tool: unknown): unknown {
-  if (!isDict(tool) || !isDict(tool["function"])) return tool;
-  const { name, description = "", parameters = {} } = tool["function"];
-  return { type: "function", function: { name, description, parameters } };
 }
 
 /** A tool of the Responses API's form is a function with a type. */

@@ -62,9 +62,20 @@ export function contentForms(template: ChatTemplate, role: string): ContentForms
   });
 }
 
+/** Whether a template fails for a message of a role without content, and not for an empty one. */
+export function needsContent(template: ChatTemplate, role: string): boolean {
+  return template.found(`needs content of ${role}`, () => {
+    const works = (content: unknown): boolean =>
+      conversationsWith(template, role, content).some(
+        ([messages, more]) => template.trial(messages, more) !== undefined,
+      );
+    return !works(undefined) && works(said(template, role, ""));
+  });
+}
+
 /** Conversations with a message of a role, and the other variables. */
 function conversationsWith(template: ChatTemplate, role: string, content: unknown): [object[], Inputs][] {
-  const message = { role, content };
+  const message = { role, ...(content !== undefined && { content }) };
   if (role === "user") return [[[message], {}]];
   const user = { role: "user", content: said(template, "user", SOME_TEXT) };
   if (role === "assistant") return [[[user, message, user], {}]];

@@ -15,7 +15,7 @@ export interface ContentPart {
 export interface ChatMessage {
   /** `system`, `user`, `assistant`, `tool` or another role that the template supports. */
   role: string;
-  /** Text or parts: the template gets the form that it reads. Null is the same as no content. */
+  /** Text or parts: the template gets the form that it reads. Null is the same as no content, unless the template asks whether it is None. */
   content?: string | readonly ContentPart[] | null;
   [key: string]: unknown;
 }
@@ -31,6 +31,8 @@ export interface TextPlace {
 
 /** Something that isn't in the prompt. */
 export interface LostText extends TextPlace {
+  /** Whether it is a label, such as a name, without which the text is complete. */
+  readonly isLabel?: boolean;
   readonly problem: string;
 }
 
@@ -64,11 +66,6 @@ function changedCall(call: unknown, change: (name: string) => string): unknown {
   if (isDict(called) && typeof called["name"] === "string")
     return { ...call, function: { ...called, name: change(called["name"]) } };
   return typeof name === "string" ? { ...call, name: change(name) } : call;
-}
-
-/** The reasoning of a message under any of its names. */
-export function reasoningOf(message: ChatMessage): unknown {
-  return message["reasoning_content"] ?? message["thinking"] ?? message["reasoning"] ?? undefined;
 }
 
 /** Whether an assistant's message calls functions. */

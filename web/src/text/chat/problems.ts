@@ -1,4 +1,5 @@
 // What a prompt lacks of what was given.
+import { fail } from "../../base/errors.js";
 
 /** Something that was given and isn't in a prompt. */
 export interface ChatProblem {
@@ -7,6 +8,12 @@ export interface ChatProblem {
   readonly problem: string;
   /** Whether it is a text of someone else than the assistant: the model would answer something else. */
   readonly isAsked: boolean;
+}
+
+/** Refuses a prompt for a model that can't see what it is asked. @throws INVALID_ARGUMENT */
+export function checkAsked(problems: readonly ChatProblem[]): void {
+  const asked = problems.find(({ isAsked }) => isAsked);
+  if (asked !== undefined) fail("INVALID_ARGUMENT", asked.field, asked.problem);
 }
 
 /** Problems as warnings, one for each kind. */
@@ -24,8 +31,11 @@ export function warningsOf(problems: readonly ChatProblem[], fieldOf = (field: s
   });
 }
 
+/** What gets warnings. */
+export type OnWarning = ((message: string) => void) | undefined;
+
 /** Passes on problems as warnings; to the console if nobody asks for them, for nothing is left out in silence. */
-export function warn(problems: readonly ChatProblem[], onWarning: ((message: string) => void) | undefined): void {
+export function warn(problems: readonly ChatProblem[], onWarning: OnWarning): void {
   warningsOf(problems).forEach((message) => (onWarning ?? printWarning)(message));
 }
 

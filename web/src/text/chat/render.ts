@@ -1,13 +1,15 @@
 // From messages to a prompt: in the form that the template reads, with what it leaves out.
 import { isDict } from "../../base/dict.js";
-import { adapted, adaptedTools, areTexts, prepared, type Rules } from "./adapt.js";
+import { renamed } from "../../base/field_names.js";
+import { adapted, adaptedTools, areTexts, prepared } from "./adapt.js";
 import { type ChatTemplate, failRun, type Inputs } from "./compiled.js";
 import { lostArguments, lostParts } from "./lost_arguments.js";
+import { lostFields } from "./lost_fields.js";
 import { lostTexts } from "./lost_text.js";
 import type { ChatMessage, LostText } from "./messages.js";
+import { withSystem } from "./system.js";
 
 export { chatTemplateOf } from "./compiled.js";
-export { strftime } from "../template/strftime.js";
 
 /** What to render. */
 export interface Chat {
@@ -16,7 +18,6 @@ export interface Chat {
   /** Other variables of the template. */
   readonly variables: Inputs;
   readonly now: Date;
-  readonly rules: Rules;
 }
 
 /** A prompt. */
@@ -33,9 +34,9 @@ export interface Rendered {
 
 /** @throws INVALID_ARGUMENT (messages), INVALID_FILE (chat_template) */
 export function renderMessages(template: ChatTemplate, chat: Chat): Rendered {
-  const { now, rules } = chat;
-  const given = prepared(chat.messages, template.source, rules);
-  const tools = chat.tools === undefined ? undefined : adaptedTools(template, chat.tools, rules);
+  const { now } = chat;
+  const given = prepared(template, chat.messages);
+  const tools = chat.tools === undefined ? undefined : adaptedTools(template, chat.tools);
   const inputs = (messages: readonly ChatMessage[]): Inputs => ({
     messages,
     tools: tools ?? null,
@@ -54,7 +55,7 @@ export function renderMessages(template: ChatTemplate, chat: Chat): Rendered {
     const text = template.run(inputs(messages), now, budgeted);
     return { text, messages, lost: lostIn(messages, text, template.source, again) };
   };
-  const result = inForm(template, given, chat, rendered);
+  const result = inForm(template, given, rendered);
   return { ...result, again, losesTools: losesTools(result, tools, again) };
 }
 
@@ -70,14 +71,13 @@ function lostIn(
   const missing = lostArguments(messages, text, again).filter(
     ({ field }) => !calls.some((call) => field.startsWith(call)),
   );
-  return [...texts, ...missing, ...lostParts(messages, source)];
+  return [...texts, ...missing, ...lostParts(messages, source), ...lostFields(messages, source, again)];
 }
 
 /** Texts are tried as they are first: nearly all templates read them, and need no trials. */
 function inForm<Result extends Pick<Rendered, "lost">>(
   template: ChatTemplate,
   given: readonly ChatMessage[],
-  { messages, rules }: Chat,
   rendered: (messages: readonly ChatMessage[]) => Result,
 ): Result {
   let failure: unknown;
@@ -90,21 +90,17 @@ function inForm<Result extends Pick<Rendered, "lost">>(
       failure = error;
     }
   }
-  const changed = adapted(template, given, messages, rules);
-  const isSame = changed.length === given.length && changed.every(({ content }, i) => content === given[i]!.content);
-  if (areTexts(given) && isSame) return plain ?? failRun(failure);
+  const { messages, fieldOf } = withSystem(template, given);
   try {
+    const changed = adapted(template, messages);
+    const isSame = messages === given && changed.every(({ content }, i) => content === given[i]!.content);
+    if (areTexts(given) && isSame) return plain ?? failRun(failure);
     const result = rendered(changed);
-    const merged = given.length - changed.length; // a system message in front of the next one
-    return { ...result, lost: result.lost.map((lost) => ({ ...lost, field: fieldBefore(lost.field, merged) })) };
+    return { ...result, lost: result.lost.map((lost) => ({ ...lost, field: fieldOf(lost.field) })) };
   } catch (error) {
-    return failRun(error);
+    return failRun(renamed(error, fieldOf));
   }
 }
-
-/** A field of the messages as they were before the first ones were merged. */
-const fieldBefore = (field: string, merged: number): string =>
-  field.replace(/^messages\[(\d+)\]/, (_, index: string) => `messages[${Number(index) + merged}]`);
 
 function losesTools(
   { text, messages }: Pick<Rendered, "text" | "messages">,

@@ -3,21 +3,25 @@ import { fail } from "../../base/errors.js";
 import { optionalFunction } from "../../base/checks.js";
 import { checkOptions } from "../../base/options.js";
 import { CHAT_OPTIONS, type ChatOptions } from "../chat_options.js";
-import { type ChatProblem, warn } from "./problems.js";
+import { type ChatProblem, type OnWarning, warn } from "./problems.js";
 
 /** The options of a chat without the functions, which can't be cloned. */
 export type PromptOptions = Omit<ChatOptions, "onWarning">;
 
-/** Calls with the options of a chat, and passes on what its prompt lacks as warnings. */
+/**
+ * Calls with the options of a chat, and passes on what its prompt lacks as warnings.
+ * @param modelOnWarning - where they go if the options don't say it: what the model was loaded with
+ */
 export async function withWarnings<Result extends { readonly problems: readonly ChatProblem[] }>(
   options: ChatOptions | undefined,
   call: (options: PromptOptions) => Promise<Result>,
   name = CHAT_OPTIONS.call,
+  modelOnWarning?: OnWarning,
 ): Promise<Result> {
   const { onWarning, ...given } = checkOptions(options, { ...CHAT_OPTIONS, call: name });
   optionalFunction(onWarning, "onWarning");
   const result = await call(given);
-  warn(result.problems, onWarning);
+  warn(result.problems, onWarning ?? modelOnWarning);
   return result;
 }
 
