@@ -6,7 +6,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { load, ropeConfig } from "ropewalk";
 import { LFM3 } from "./example_configs.mjs";
-import { FAMILY_ROWS, outcome, tablesOf, textPart } from "../helpers/family_defaults.mjs";
+import { FAMILY_ROWS, FAMILY_TABLES, outcome, tablesOf, textPart } from "../helpers/family_defaults.mjs";
 
 const FOLDER = process.env.ROPEWALK_RANDOM ?? fileURLToPath(new URL("../../golden/random/", import.meta.url));
 const file = JSON.parse(readFileSync(join(FOLDER, "rope_configs.json"), "utf8"));
@@ -19,20 +19,22 @@ const ROPE_KEYS = ["rope_parameters", "rope_scaling", "rope_theta", "partial_rot
 const REFUSALS = {
   "transformers drops these keys in silence": [
     /head_dim: of "\w.*" isn't read by its class/,
-    /: isn't read by the class of "(gptj|codegen|roformer|esm)"/,
+    /(rope_scaling|rope_parameters|rope_theta|partial_rotary_factor|rotary_dim): isn't read by the class of "\w/,
     /rope_parameters\.\w+: belongs to a kind of layer/,
     /rope_scaling\.type: isn't read by the class/,
-    /rotary_dim: of "minimax_m3_vl_text" isn't read/,
   ],
   "its attention fails, or other layers than the file names are scaled": [
     /partial_rotary_factor: .* in DeepSeek-style attention/,
     /partial_rotary_factor: belongs to a kind of layer/,
-    /can't be by kind of layer/,
     /can't be proportional in "deepseek_v4"/,
+    /head_dim: is \d+, but must be \d+ as qk_rope_head_dim/,
   ],
   "its class takes another base than the released models have": [/rope_theta: is missing/],
   "a YaRN of three elements, whose second pair is scaled as the first, or of one, which has no frequency": [
     /leaves [13] rotated elements, but yarn needs an even number/,
+  ],
+  "one pair, whose frequency is 1 under any base, or a rotated part that is wider than the head": [
+    /rotary_dim: must be from 2 /,
   ],
   "the model's length is below the original one": [/max_position_embeddings: .* at least the original length/],
   "rotations that no config of this package describes": [
@@ -57,10 +59,19 @@ function meansProportional({ model_type, set }) {
   return model_type.startsWith("lfm3") && type === "default" && (full?.partial_rotary_factor ?? 1) !== 1;
 }
 
-/** Whether the class's own attention layers have room for the rotated part. */
+const isWhole = (table, head_dim) => 2 * table.length === head_dim;
+
+/** Whether the class's own attention layers have room for the rotated part, or (DeepSeek's) split it off at that width. */
 function isRunnable({ model_type, rope = {} }) {
-  const { rope: known } = FAMILY_ROWS.find((row) => row.model_type === model_type);
-  return Object.entries(rope).every(([kind, { head_dim }]) => head_dim !== null || known[kind]?.head_dim === null);
+  const { rope: known, config } = FAMILY_ROWS.find((row) => row.model_type === model_type);
+  const isSplit = textPart(config).qk_rope_head_dim !== undefined;
+  return Object.entries(rope).every(([kind, { head_dim, inv_freq }]) => {
+    const own = known[kind];
+    if (own === undefined) return true;
+    if (isSplit && isWhole(FAMILY_TABLES.get(own.inv_freq), own.head_dim) && !isWhole(tables.get(inv_freq), head_dim))
+      return false;
+    return head_dim !== null || own.head_dim === null;
+  });
 }
 
 test(`${file.cases.length} configs with random keys (seed ${file.seed}, ${file.source})`, (t) => {

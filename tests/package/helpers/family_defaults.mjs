@@ -27,7 +27,8 @@ export const tablesOf = (file) =>
     }),
   );
 
-const tables = tablesOf(file);
+/** Those of the class defaults. */
+export const FAMILY_TABLES = tablesOf(file);
 
 /** The part of a config with the language model. */
 export function textPart(config) {
@@ -63,7 +64,7 @@ export function* variants(row) {
  * What a config gives: { refused: error } or { wrong: [differences] } for any kind of layer, else { agrees: true }. An
  * error that isn't a RopewalkError is thrown.
  */
-export function outcome(rw, config, truth, own = tables) {
+export function outcome(rw, config, truth, own = FAMILY_TABLES) {
   const kinds = Object.entries(truth.rope ?? { "": null });
   const wrong = [];
   for (const [kind, expected] of kinds) {

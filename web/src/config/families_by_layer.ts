@@ -1,5 +1,5 @@
 // The model families whose layers differ: in their RoPE, or in whether they have one.
-import { type FamilyRow, type LayerRope, paired } from "./family.js";
+import { type FamilyRow, type LayerRope, paired, QUERY_KEY, QUERY_SCALAR } from "./family.js";
 
 type Layers = Record<string, LayerRope>;
 
@@ -8,7 +8,8 @@ const kinds = (full_attention: LayerRope, sliding_attention: LayerRope): Layers 
   sliding_attention,
 });
 
-const QUERY_SCALAR = { key: "query_pre_attn_scalar", power: -0.5, default: 256 };
+// The classes take the RoPE from rope_parameters, by kind of layer, or have their own.
+const UNREAD = "rope_scaling rope_theta partial_rotary_factor";
 
 const FULL = { theta_key: "rope_theta", scaled: true };
 const GEMMA = kinds({ ...FULL, rope_theta: 1e6 }, { rope_theta: 1e4, theta_key: "rope_local_base_freq" });
@@ -21,14 +22,13 @@ const DEEPSEEK_V4: Layers = {
   main: {
     rope_theta: 1e4,
     theta_key: "rope_theta",
-    partial_rotary_factor: 0.125,
     also: ["sliding_attention"],
   },
   compress: {
     rope_theta: 160000,
     theta_key: "compress_rope_theta",
-    partial_rotary_factor: 0.125,
     attention_factor: 1,
+    needs_theta: true,
     scaled: true,
     also: ["compressed_sparse_attention", "heavily_compressed_attention"],
   },
@@ -52,16 +52,17 @@ export const layeredRows = (): readonly FamilyRow[] => [
       max_position_embeddings: 32768,
     },
     {
-      hf: "embedding_gemma2_text", head_dim: 256, softmax: 1,
+      hf: "embedding_gemma2_text", head_dim: 256, softmax: 1, unread: UNREAD,
       layers: kinds({ rope_theta: 1e6, ...GLOBAL_HEAD }, { rope_theta: 1e4 }),
     },
     {
       hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text", gguf: "gemma4 gemma4-assistant",
-      head_dim: 256, reads_partial: false, softmax: 1, layers: GEMMA_4, gguf_sliding: "plain", max_position_embeddings: 131072,
+      head_dim: 256, reads_partial: false, softmax: 1, layers: GEMMA_4, unread: UNREAD, gguf_sliding: "plain",
+      max_position_embeddings: 131072,
     },
     {
       hf: "diffusion_gemma_text",
-      head_dim: 256, softmax: 1, layers: GEMMA_4, max_position_embeddings: 131072,
+      head_dim: 256, softmax: 1, layers: GEMMA_4, unread: UNREAD, max_position_embeddings: 131072,
     },
     { hf: "modernbert modernbert-decoder", gguf: "modern-bert", derives_head_dim: true, layers: MODERNBERT, gguf_sliding: "plain" },
     { hf: "ultrabert", layers: kinds({ rope_theta: 2560000, needs_theta: true }, { rope_theta: 1e4, needs_theta: true }) },
@@ -70,24 +71,24 @@ export const layeredRows = (): readonly FamilyRow[] => [
       layers: kinds({ ...FULL, rope_theta: 5e5 }, { rope_theta: 5e5 }),
     },
     {
-      hf: "laguna", gguf: "laguna", head_dim: 128, gguf_sliding: "base",
+      both: "laguna", head_dim: 128, unread: UNREAD, gguf_sliding: "base",
       layers: kinds(
-        { rope_theta: 5e5, partial_rotary_factor: 0.5, scaled: true },
+        { rope_theta: 5e5, partial_rotary_factor: 0.5 },
         { rope_theta: 1e4, partial_rotary_factor: 1 },
       ),
     },
     {
-      hf: "mellum", gguf: "mellum", head_dim: 128, reads_partial: true, gguf_sliding: "base",
-      layers: kinds({ rope_theta: 5e5, scaled: true }, { rope_theta: 1e4 }),
+      both: "mellum", head_dim: 128, reads_partial: true, unread: UNREAD, gguf_sliding: "base",
+      layers: kinds({ rope_theta: 5e5 }, { rope_theta: 1e4 }),
     },
     {
       hf: "mimo_v2_flash", gguf: "mimo2",
-      head_dim: 192, partial_rotary_factor: 0.334, gguf_sliding: "plain",
-      layers: kinds({ ...FULL, rope_theta: 5e6 }, { rope_theta: 1e4, theta_key: "swa_rope_theta" }),
+      head_dim: 192, partial_rotary_factor: 0.334, unread: `${UNREAD} swa_rope_theta`, gguf_sliding: "plain",
+      layers: kinds({ rope_theta: 5e6 }, { rope_theta: 1e4 }),
     },
     {
       hf: "step3p5 step3p7", gguf: "step35",
-      head_dim: 128, reads_partial: true, gguf_sliding: "plain", gguf_halves_full: true,
+      head_dim: 128, reads_partial: true, unread: "partial_rotary_factor", softmax: QUERY_KEY, gguf_sliding: "plain", gguf_halves_full: true,
       layers: kinds({ ...FULL, rope_theta: 1e4 }, { rope_theta: 1e4, theta_key: "rope_theta" }),
     },
     {
@@ -102,7 +103,10 @@ export const layeredRows = (): readonly FamilyRow[] => [
     },
     {
       hf: "neomme", head_dim: 64,
-      layers: kinds({ rope_theta: 1e6, partial_rotary_factor: 0.25 }, { rope_theta: 1e4, partial_rotary_factor: 1 }),
+      layers: kinds(
+        { rope_theta: 1e6, theta_key: "rope_theta", partial_rotary_factor: 0.25, keeps_share: true },
+        { rope_theta: 1e4, theta_key: "rope_theta", partial_rotary_factor: 1, keeps_share: true },
+      ),
     },
     {
       hf: "zaya", head_dim: 128,
@@ -116,25 +120,26 @@ export const layeredRows = (): readonly FamilyRow[] => [
       hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe",
       sliding_only: 1, gguf_sliding: "same",
     },
-    { hf: "afmoe", gguf: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
-    { hf: "beam flint muse_glimmer_text", head_dim: 128, sliding_only: true },
+    { both: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+    { hf: "flint muse_glimmer_text", head_dim: 128, sliding_only: true },
+    { hf: "beam", head_dim: 128, sliding_only: true, unread: UNREAD },
     { hf: "kolibri1", head_dim: 128, sliding_only: 1 },
-    { hf: "muse_spark_text", head_dim: 64, rope_theta: 5e5, sliding_only: true },
+    { hf: "muse_spark_text", head_dim: 64, sliding_only: true, rope_scaling: { rope_theta: 5e5 } },
     { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
   ]),
   ...paired("interleaved", [
-    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, reads_flat_parameters: true, rotates_last: true, layers: DEEPSEEK_V4 },
+    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, partial_rotary_factor: 0.125, reads_flat_parameters: true, rotates_last: true, layers: DEEPSEEK_V4 },
     // RoPE on the sliding layers only.
     { gguf: "muse-glimmer", sliding_only: true, gguf_sliding: "base" },
-    { hf: "cohere2", gguf: "cohere2", sliding_only: true, gguf_sliding: "same" },
-    { hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
+    { both: "cohere2", sliding_only: true, gguf_sliding: "same" },
+    { hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, unread: "rope_scaling", share_in_parameters: true, gguf_sliding: "same" },
   ]),
   ...paired("interleaved_to_half", [
     {
-      hf: "dots3_note_text", mla: "share", reads_partial: true, reads_flat_parameters: true,
+      hf: "dots3_note_text", mla: "share", reads_partial: true, reads_flat_parameters: "all",
       layers: {
         indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
-        sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta" },
+        sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta", needs_theta: true },
       },
     },
   ]),

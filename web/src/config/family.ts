@@ -15,8 +15,11 @@ export interface LayerRope {
    */
   partial_means?: RopeType;
   partial_rotary_factor?: number;
+  /** The class has that share also where the keys of the kind leave it out. */
+  keeps_share?: true;
   head_dim?: number;
   head_dim_key?: string;
+  /** Of YaRN, unless the kind has keys of its own. */
   attention_factor?: number;
   /** Whether the `rope_scaling` of older config.json files applies to this kind of layer. */
   scaled?: boolean;
@@ -49,8 +52,10 @@ export interface Family {
   num_attention_heads?: number;
   /** For families whose multimodal files leave it out, because it is the class's default. */
   max_position_embeddings?: number;
+  /** A key that wins over max_position_embeddings. */
+  length_key?: string;
   original_max_position_embeddings?: number;
-  /** Default of the class, for configs with neither rope_scaling nor rope_parameters. */
+  /** Default of the class, for configs with neither rope_scaling nor rope_parameters. Its base wins over the file's. */
   rope_scaling?: RopeScaling;
   /** Older name of rope_theta; a dot goes into a nested object. */
   theta_key?: string;
@@ -60,15 +65,19 @@ export interface Family {
   head_dim_key?: string;
   /** The class doesn't read `head_dim`: heads are the hidden size divided by their number. */
   derives_head_dim?: true;
-  /** The class reads neither rope_scaling nor rope_parameters: nothing but this key, or (true) not even a base. */
-  unscaled?: true | "rope_theta";
+  /**
+   * Keys of the file that the class doesn't read, beside rope_parameters or at all: an error if they say something else
+   * than what the class has.
+   */
+  unread?: string;
   /** A head is this many times as wide as the hidden size divided by the heads, if its key is absent (Zamba2). */
   head_dim_times?: number;
   /**
    * DeepSeek-style attention: only a separate part of each head is rotated, qk_rope_head_dim wide. `share`: the class's
-   * `partial_rotary_factor` is that part of the head (Mistral 4).
+   * `partial_rotary_factor` is that part of the head (Mistral 4). `head_dim`: the class takes the frequencies for
+   * `head_dim`, so that another one than that part is an error.
    */
-  mla?: true | "share";
+  mla?: true | "share" | "head_dim";
   /** The rotated elements are the last ones of a head, not the first. */
   rotates_last?: true;
   /** Pairs turn by the negative angle (nanochat). */
@@ -93,8 +102,11 @@ export interface Family {
   wide_softmax_blocks?: number;
   /** RoPE by kind of layer, with transformers' names. */
   layers?: Readonly<Record<string, LayerRope>>;
-  /** In a family with `layers`: its `rope_parameters` may also be those of all kinds that are `scaled`. */
-  reads_flat_parameters?: true;
+  /**
+   * In a family with `layers`: its `rope_parameters` may also be the scaling of all kinds that are `scaled`, or (`all`)
+   * that of all kinds, with one base.
+   */
+  reads_flat_parameters?: true | "all";
   /**
    * GGUF: what sliding layers have in llama.cpp. `same`: base and scaling of the other layers. `base`: their base
    * without scaling. `plain`: base 10000 without scaling. `rope.freq_base_swa` replaces the base where llama.cpp reads it.
@@ -116,8 +128,14 @@ export interface FamilyRow extends Omit<Family, "pairing" | "gguf_pairing"> {
   hf?: string;
   /** Values of GGUF's `general.architecture`. */
   gguf?: string;
+  /** Values of both, in a row without the other two. */
+  both?: string;
   pairing: Pairing | readonly [hf: Pairing, gguf: Pairing];
 }
+
+/** The softmax scale of Step-3.5, and Gemma's. */
+export const QUERY_KEY = { key: "query_pre_attn_scalar", power: -0.5 };
+export const QUERY_SCALAR = { ...QUERY_KEY, default: 256 };
 
 /** Half-split on the Hub, interleaved in GGUF. */
 export const PERMUTED = ["half", "interleaved"] as const;

@@ -16,7 +16,7 @@ const words = (names: string | undefined): string[] => names?.split(/\s+/) ?? []
 
 function byName(source: Source): ReadonlyMap<string, Family> {
   return new Map(
-    [...sharedRopeRows(), ...layeredRows()].flatMap(({ hf, gguf, pairing, ...traits }) => {
+    [...sharedRopeRows(), ...layeredRows()].flatMap(({ both, hf = both, gguf = both, pairing, ...traits }) => {
       const [hf_pairing, gguf_pairing] = typeof pairing === "string" ? [pairing, pairing] : pairing;
       const family: Family = { ...traits, pairing: hf_pairing, gguf_pairing };
       return words(source === "hf" ? hf : gguf).map((name): [string, Family] => [name, family]);

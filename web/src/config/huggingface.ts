@@ -1,16 +1,17 @@
 // Reads the RoPE of a Hugging Face config.json.
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
-import type { Family } from "./family.js";
+import type { Family, LayerRope } from "./family.js";
 import { show } from "../base/show.js";
 import { checkNotRefused, familyOf, nestedFamily } from "./family_lookup.js";
 import { kindNames, mergeScalings, readLayerKinds } from "./huggingface_layer_kinds.js";
 import { failWithoutRope } from "./no_rope.js";
-import { listOf, readRope, type TextConfig } from "./huggingface_rope.js";
+import { failUnread, listOf, readRope, type TextConfig } from "./huggingface_rope.js";
 import { checkSharedKind, chooseKind, kindOf } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
-import { readScaling } from "./scaling.js";
+import { effectiveType, readScaling } from "./scaling.js";
 import type { Pairing, RopeScaling } from "./types.js";
+import { isArray } from "../base/typed_arrays.js";
 import { isAbsent, stringAt } from "./values.js";
 
 /** Keys of multimodal configs that hold the config of the language model. */
@@ -64,14 +65,11 @@ export function readHuggingFace(
   const without = whyWithoutRope(text, family);
   if (without !== undefined) failWithoutRope(text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
-  checkUnscaled(text, family, names);
+  checkUnread(text, family);
   const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
   const flat = names.filter((name) => name !== nestedName);
   checkFlat(text, family, flat);
-  if (nestedName === "rope_scaling" && readsFlatScaling(family)) {
-    const message = `of ${show(text.model_type)} can't be by kind of layer; its class reads that from rope_parameters`;
-    fail("INVALID_CONFIG", `${text.path}rope_scaling`, message);
-  }
+  if (nestedName === "rope_scaling" && family.layers !== undefined) failUnread(text, nestedName);
   const sharedName = flat[0] ?? "rope_scaling";
   const shared = flat
     .map((name) => readScaling(text.config[name], text.path + name))
@@ -80,24 +78,46 @@ export function readHuggingFace(
   if (family.needs_rope_parameters && nestedName === undefined) {
     fail("INVALID_CONFIG", `${text.path}rope_parameters`, `of ${show(text.model_type)} has no default; it is missing`);
   }
+  checkScaledLayers(text, shared);
   if (nestedName === undefined && family.layers === undefined) {
     checkSharedKind(layer_type, listOf(text.config, "layer_types"), slidingOnly(text.config, family));
     const keys = flat.length > 0 ? shared : (family.rope_scaling ?? shared);
     return readRope(text, family, withGteNtk(withDynamicNtk(keys, text.config), text.model_type), sharedName);
   }
   const nested = nestedName === undefined ? {} : (text.config[nestedName] as Dict);
-  const given = { nested, nestedName: nestedName ?? "rope_parameters", shared, sharedName };
+  const given = { nested, nestedName: nestedName ?? "rope_parameters", shared, sharedName, isFlat: flat.length > 0 };
   return chooseKind(readLayerKinds(text, family, given), kindOf(family, layer_type));
 }
 
 /** @throws INVALID_CONFIG for keys that the family's class doesn't read, so that the model isn't what the file says */
-function checkUnscaled(text: TextConfig, { unscaled }: Partial<Family>, names: readonly string[]): void {
-  if (unscaled === undefined) return;
-  const { config, path, model_type } = text;
-  const theta = unscaled === true && (config["rope_theta"] ?? 10000) !== 10000 ? "rope_theta" : undefined;
-  const name = names.find((name) => keysOf(config[name]).length > 0) ?? theta;
-  if (name === undefined) return;
-  fail("INVALID_CONFIG", path + name, `isn't read by the class of ${show(model_type)}; leave it out, or override it`);
+function checkUnread(text: TextConfig, family: Partial<Family>): void {
+  const { config, overridden } = text;
+  const { unread, layers, theta_key = "rope_theta", partial_rotary_factor: share = 1 } = family;
+  const kinds: readonly Partial<LayerRope>[] = layers ? Object.values(layers) : [{}];
+  const given = { ...(config["rope_scaling"] as Dict | undefined), ...(config["rope_parameters"] as Dict | undefined) };
+  const byKind = Object.values(given).filter(isDict);
+  for (const key of unread?.split(" ") ?? []) {
+    const value = config[key];
+    const isShare = key === "partial_rotary_factor";
+    const isListed = isShare && isArray(config["partial_rotary_factors"]); // Step-3.5
+    if (isAbsent(value) || isListed || overridden?.has(key)) continue;
+    const base = key === "rope_theta" && theta_key !== key ? config[theta_key] : undefined;
+    const isOwn = ({ rope_theta = 10000, partial_rotary_factor = share }) =>
+      value === (isShare ? partial_rotary_factor : (base ?? rope_theta));
+    // A kind that leaves a key out takes it in transformers, or not, by the order of the kinds.
+    const isReplaced = byKind.length > 0 ? byKind.every((kind) => !isAbsent(kind[key])) : !isAbsent(given[key]);
+    const isKnown = byKind.length === 0 && (isShare ? kinds.every(isOwn) : kinds.some(isOwn));
+    if (isDict(value) ? keysOf(value).length > 0 : !isReplaced && !isKnown) failUnread(text, key);
+  }
+}
+
+/** Molmo 2 names the layers that are scaled. The others have the same base. @throws UNSUPPORTED_ROPE_TYPE if there are others */
+function checkScaledLayers({ config, path, overridden }: TextConfig, shared: RopeScaling): void {
+  const { rope_scaling_layers: scaled, num_hidden_layers } = config;
+  if (!isArray(scaled) || scaled.length === num_hidden_layers || overridden?.has("rope_scaling")) return;
+  if (effectiveType(shared) === "default") return;
+  const message = "names some of the layers only; override rope_scaling with theirs";
+  fail("UNSUPPORTED_ROPE_TYPE", `${path}rope_scaling_layers`, message);
 }
 
 /** The keys of a scaling that say something: the type `default` doesn't. */

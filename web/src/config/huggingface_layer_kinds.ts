@@ -17,6 +17,8 @@ export interface GivenScalings {
   nestedName: string;
   /** Keys of the scaling for all layers. */
   shared: RopeScaling;
+  /** Whether there is one. */
+  isFlat: boolean;
   sharedName: string;
 }
 
@@ -47,7 +49,8 @@ export function readLayerKinds(
   // ignored.
   readScaling(Object.fromEntries(Object.entries(nested).filter(([key]) => !kinds.has(key))), text.path + nestedName);
   const scales = Object.entries(shared).some(([key, value]) => key !== "rope_type" || value !== "default");
-  if (scales && !Object.values(family.layers ?? {}).some((layer) => layer.scaled)) {
+  const isRead = family.reads_flat_parameters ?? Object.values(family.layers ?? {}).some((layer) => layer.scaled);
+  if (scales && !isRead) {
     fail("INVALID_CONFIG", text.path + sharedName, "isn't used by any kind of layer of this model");
   }
   const names = new Set([...Object.keys(nested).filter((key) => kinds.has(key)), ...Object.keys(family.layers ?? {})]);
@@ -68,16 +71,22 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   const where = isAbsent(dict) ? given.sharedName : `${given.nestedName}.${name}`;
   // transformers looks for YaRN's truncate next to the layer types, where no file has it, so it has no effect here.
   const own: RopeScaling = isAbsent(dict) ? {} : readScaling(dict, text.path + where);
-  const layer: Partial<LayerRope> = family.layers?.[name] ?? {};
-  const merged = layer.scaled ? mergeScalings(own, given.shared, text.path + where) : own;
-  const { truncate: _, ...keys } = merged;
+  const reads = family.reads_flat_parameters;
+  const isFlat = reads === "all" && isAbsent(dict) && given.isFlat;
+  const layer: Partial<LayerRope> = family.layers?.[isFlat ? Object.keys(family.layers)[0]! : name] ?? {};
+  const { rope_theta, partial_rotary_factor: _, ...others } = given.shared;
+  const flat = isFlat && rope_theta !== undefined ? { ...others, rope_theta } : others;
+  const shared = reads === undefined ? given.shared : flat;
+  const merged = layer.scaled || isFlat ? mergeScalings(own, shared, text.path + where) : own;
+  const { truncate: __, ...keys } = merged;
+  const { rope_type, partial_rotary_factor, attention_factor } = layer;
   if (isAbsent(dict)) {
-    if (layer.rope_type !== undefined) keys.rope_type ??= layer.rope_type;
-    if (layer.partial_rotary_factor !== undefined) keys.partial_rotary_factor ??= layer.partial_rotary_factor;
+    if (rope_type !== undefined) keys.rope_type ??= rope_type;
+    if (attention_factor !== undefined && keys.rope_type === "yarn") keys.attention_factor ??= attention_factor;
   }
+  if ((isAbsent(dict) || layer.keeps_share) && partial_rotary_factor !== undefined)
+    keys.partial_rotary_factor ??= partial_rotary_factor;
   if (layer.partial_means !== undefined && isShareByDefault(keys)) keys.rope_type = layer.partial_means;
-  if (layer.attention_factor !== undefined && keys.rope_type === "yarn")
-    keys.attention_factor ??= layer.attention_factor;
   const at = firstLayerOf(text.config, name);
   const partial = listOf(text.config, "partial_rotary_factors")[at];
   if (partial !== undefined)

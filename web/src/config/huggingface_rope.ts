@@ -64,9 +64,15 @@ export function readRope(
     pairing: family.pairing === "interleaved_to_half" && isHalf ? "half" : family.pairing,
     rope_theta: rope_theta ?? thetaOf(text, family),
     ...rotated,
-    max_position_embeddings: integerOf(text, MAX_LENGTH) ?? family.max_position_embeddings,
+    max_position_embeddings:
+      integerOf(text, [family.length_key ?? "", ...MAX_LENGTH]) ?? family.max_position_embeddings,
     original_max_position_embeddings: original,
-    rope_scaling: withAxes(checkScaling(scaling, path + where), family, rotatedPairs(head_dim, rotated), path + where),
+    rope_scaling: withAxes(
+      checkScaling(scaling, path + where),
+      family,
+      rotatedPairs(head_dim, rotated, keys),
+      path + where,
+    ),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family, head_dim),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
     rotates_last: family.rotates_last,
@@ -86,6 +92,13 @@ function attentionParts(text: TextConfig, family: Partial<Family>): AttentionPar
   const rope = integerOf(text, ["qk_rope_head_dim"]);
   if (rope === undefined || (known && !family.mla)) return undefined;
   const nope = integerOf(text, ["qk_nope_head_dim"]);
+  const given = integerOf(text, ["head_dim"]);
+  const whole =
+    family.mla === "head_dim" ? rope : family.mla === "share" && !family.layers ? rope + (nope ?? 0) : given;
+  if (given !== undefined && given !== whole && !text.overridden?.has("head_dim")) {
+    const message = `is ${given}, but must be ${whole} as qk_rope_head_dim is ${rope}; leave it out`;
+    fail("INVALID_CONFIG", `${text.path}head_dim`, message);
+  }
   return nope === undefined ? { rope } : { rope, nope, softmax_scale: 1 / Math.sqrt(nope + rope) };
 }
 
@@ -190,13 +203,14 @@ function rotatedWidthOf(text: TextConfig, family: Partial<Family>, keys: RopeSca
       const message = `can't be proportional in ${show(text.model_type)}, which rotates the end of a head`;
       fail("UNSUPPORTED_ROPE_TYPE", `${text.path}rope_parameters.rope_type`, message);
     }
-    const rotary_dim = integerOf(text, ["qk_rope_head_dim"]);
-    if (rotary_dim !== undefined) return { rotary_dim };
   }
   const given = shareOf(text, family, keys);
+  const rotated = family.rotates_last && given === undefined ? integerOf(text, ["qk_rope_head_dim"]) : undefined;
+  if (rotated !== undefined) return { rotary_dim: rotated };
   const rotary_dim = readsRotaryDim(family) ? integerOf(text, ["rotary_dim"]) : undefined;
   if (family.ignores_rotary_dim) {
-    if (rotary_dim !== undefined && given === undefined) failOverIgnored(text);
+    const isChosen = text.overridden?.has("partial_rotary_factor") || text.overridden?.has("rotary_dim");
+    if (rotary_dim !== undefined && given === undefined && !isChosen) failUnread(text, "rotary_dim");
     return given === undefined ? {} : { partial_rotary_factor: given };
   }
   if (rotary_dim !== undefined || given !== undefined) {
@@ -207,7 +221,12 @@ function rotatedWidthOf(text: TextConfig, family: Partial<Family>, keys: RopeSca
   }
   if (family.rotary_dim !== undefined && text.config["rotary_dim"] === undefined)
     return { rotary_dim: family.rotary_dim };
-  return family.partial_rotary_factor === undefined ? {} : { partial_rotary_factor: family.partial_rotary_factor };
+  // Where layers differ, the functions of the scaling types don't know it (MiMo-V2).
+  const share =
+    family.layers && !family.rotates_last && effectiveType(keys) !== "default"
+      ? undefined
+      : family.partial_rotary_factor;
+  return share === undefined ? {} : { partial_rotary_factor: share };
 }
 
 /**
@@ -225,15 +244,19 @@ function readsRotaryDim(family: Partial<Family>): boolean {
   return family.reads_rotary_dim === true || family.rotary_dim !== undefined;
 }
 
-function failOverIgnored({ path, model_type, overridden }: TextConfig): void {
-  if (overridden?.has("partial_rotary_factor") || overridden?.has("rotary_dim")) return;
-  const message =
-    "isn't read by transformers, which rotates the whole head without a partial_rotary_factor; override one";
-  fail("INVALID_CONFIG", `${path}rotary_dim`, `of ${show(model_type)} ${message}`);
+/** @throws INVALID_CONFIG for a key of the file that the family's class doesn't read */
+export function failUnread({ path, model_type }: TextConfig, key: string): never {
+  const message = `isn't read by the class of ${show(model_type)}; leave it out, or override it`;
+  return fail("INVALID_CONFIG", path + key, message);
 }
 
-function rotatedPairs(head_dim: number | undefined, { rotary_dim, partial_rotary_factor }: RotatedWidth): number {
-  return Math.trunc(rotary_dim ?? (head_dim ?? 0) * (partial_rotary_factor ?? 1)) / 2;
+function rotatedPairs(
+  head_dim = 0,
+  { rotary_dim, partial_rotary_factor = 1 }: RotatedWidth,
+  keys: RopeScaling,
+): number {
+  const share = effectiveType(keys) === "proportional" ? 1 : partial_rotary_factor;
+  return Math.trunc(rotary_dim ?? head_dim * share) / 2;
 }
 
 /**

@@ -31,6 +31,12 @@ TYPES = ["linear", "dynamic", "yarn", "longrope", "llama3", "proportional"]
 THETAS = [10000, 10000.0, 500000.0, 1e6, 100.5, 8e7, 31415.9]
 SHARES = [0.25, 0.5, 0.5, 0.75, 1.0, 1.0, 0.334, 0.4, 0.9]
 
+# Model types whose classes read these keys in their own way, or leave some of them out, are drawn more often.
+OWN_READERS = """axk1 bailing_hybrid beam cohere2_moe cosmos3_edge_text deepseek_v3 deepseek_v4 diffusion_gemma_text dots3_note_text
+    gemma4_unified_text glm4_moe_lite glmasr gpt_neox gpt_neox_japanese laguna longcat_flash mellum mimo_v2_flash mistral4 molmo2_text
+    moonshine_streaming muse_spark_text nemotron3_5_transcribe_asr_audio neomme step3p5 zaya""".split()
+MORE = 3
+
 # How many times the length of the model a longer text has.
 LONGER = 3
 
@@ -38,7 +44,7 @@ LONGER = 3
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=32)
-    parser.add_argument("--cases", type=int, default=340)
+    parser.add_argument("--cases", type=int, default=441)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -47,9 +53,10 @@ def main():
     rows = [row for row in json.loads((GOLDEN / "family_defaults.json").read_text())["rows"] if "rope" in row]
     order = random.Random(options.seed)
     cases = []
-    while len(cases) < options.cases:  # every model type in turn
+    while len(cases) < options.cases:  # every model type in turn, and then more of some
         order.shuffle(rows)
-        for row in rows[: options.cases - len(cases)]:
+        drawn = rows + MORE * [row for row in rows if row["model_type"] in OWN_READERS]
+        for row in drawn[: options.cases - len(cases)]:
             cases.append(case_of(row, random.Random(f"{options.seed}/{len(cases)}")))
     tables = {}
     for case in cases:
@@ -92,7 +99,7 @@ def longer_of(modules):
         length = LONGER * max(config.max_position_embeddings, *originals(parameters), 1)
         for kind, _, _ in list(frequencies(module)):
             own = parameters[kind] if kind else parameters
-            if own.get("rope_type") not in ("dynamic", "longrope"):
+            if own.get("rope_type") not in ("dynamic", "longrope") or kind in rope:  # Molmo 2 has a second, unscaled module
                 continue
             try:
                 call(module, kind, length)
