@@ -128,11 +128,17 @@ export const layeredRows = (): readonly FamilyRow[] => [
     { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
   ]),
   ...paired("interleaved", [
-    { hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, partial_rotary_factor: 0.125, reads_flat_parameters: true, rotates_last: true, layers: DEEPSEEK_V4 },
+    {
+      hf: "deepseek_v4", gguf: "deepseek4", head_dim: 512, partial_rotary_factor: 0.125, rotates_last: true,
+      reads_flat_parameters: true, layers: DEEPSEEK_V4,
+    },
     // RoPE on the sliding layers only.
     { gguf: "muse-glimmer", sliding_only: true, gguf_sliding: "base" },
     { both: "cohere2", sliding_only: true, gguf_sliding: "same" },
-    { hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, unread: "rope_scaling", share_in_parameters: true, gguf_sliding: "same" },
+    {
+      hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, gguf_sliding: "same",
+      unread: "rope_scaling", share_in_parameters: true,
+    },
   ]),
   ...paired("interleaved_to_half", [
     {
