@@ -92,13 +92,17 @@ export function changedGguf(name, changes) {
   return [new File([Buffer.concat([all, padding, weights])], "model.gguf")];
 }
 
-/** Keys that the GGUF file of a tiny model has for its architecture, and its number of layers. */
-export function ggufKeysOf(name) {
+/** The architecture of a tiny model's GGUF file, its keys without that prefix, and its numbers of layers and of hidden elements. */
+export function ggufFactsOf(name) {
   const { entries } = partsOf(readFileSync(tinyModel(`${name}/model.gguf`)));
-  const prefix = `${entries.find(({ key }) => key === "general.architecture").value}.`;
-  const own = entries.filter(({ key }) => key.startsWith(prefix));
-  const count = own.find(({ key }) => key === `${prefix}block_count`).bytes;
-  return { keys: own.map(({ key }) => key.slice(prefix.length)), layers: count.readUInt32LE(count.length - 4) };
+  const architecture = entries.find(({ key }) => key === "general.architecture").value;
+  const own = entries.filter(({ key }) => key.startsWith(`${architecture}.`));
+  const number = (key) => {
+    const { bytes } = own.find((entry) => entry.key === `${architecture}.${key}`);
+    return bytes.readUInt32LE(bytes.length - 4);
+  };
+  const keys = own.map(({ key }) => key.slice(architecture.length + 1));
+  return { architecture, keys, layers: number("block_count"), width: number("embedding_length") };
 }
 
 const ALIGNMENT = 32;

@@ -200,13 +200,15 @@ function yarnOf(file: Metadata, factor: number): RopeScaling {
 }
 
 /**
- * GGUF only stores mscale_all_dim. llama.cpp uses 1 for mscale, or mscale_all_dim for DeepSeek-V2. For historical
- * reasons files with DeepSeek's attention store a tenth of mscale_all_dim (llama.cpp #17945).
+ * GGUF only stores mscale_all_dim, and llama.cpp's converter writes it for these architectures. llama.cpp uses 1 for
+ * mscale, or mscale_all_dim for DeepSeek-V2. For historical reasons files with DeepSeek's attention store a tenth of
+ * mscale_all_dim (llama.cpp #17945).
  */
 function mscalesOf(file: Metadata): RopeScaling {
-  const multiplier = numberOf(file, "rope.scaling.yarn_log_multiplier") ?? 0;
+  const isRead = ["deepseek2", "deepseek32", "glm-dsa", "mistral3", "mistral4"].includes(file.arch);
+  const multiplier = (isRead && numberOf(file, "rope.scaling.yarn_log_multiplier")) || 0;
   if (multiplier === 0) return {};
-  const mscale_all_dim = yarnFamilyOf(file.arch) === "deepseek" ? decimalOf(Math.fround(multiplier / 0.1)) : multiplier;
+  const mscale_all_dim = file.arch === "mistral3" ? multiplier : decimalOf(Math.fround(multiplier / 0.1));
   return { mscale: file.arch === "deepseek2" ? mscale_all_dim : 1, mscale_all_dim };
 }
 

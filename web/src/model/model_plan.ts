@@ -19,6 +19,7 @@ import type {
   PerLayerSizes,
 } from "./architectures/architecture.js";
 import { LAYER_TYPES, LAYERS } from "./architectures/common.js";
+import { checkGgufRope } from "./architectures/gguf_rope.js";
 import { architectureOf } from "./architectures/table.js";
 import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { encoderOf, whyNoText, windowsOf } from "./embed/encoder_of.js";
@@ -232,6 +233,7 @@ export function planOf(
     hasExperts: experts?.hasExperts(layer) ?? false,
   }));
   checkHasRope(modelLayers, overrides);
+  checkGgufRope(reader, modelLayers);
   return {
     reader,
     architecture,

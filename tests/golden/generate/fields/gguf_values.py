@@ -16,14 +16,8 @@ STRINGS = {"rope.scaling.type": ["none", "linear", "yarn", "longrope"], "tensor_
            "hidden_activation": ["gelu", "silu", "relu"]}
 # Factors by which a context grows.
 AT_LEAST_ONE = ["rope.scaling.factor", "rope.scale_linear", "rope.scaling.alpha"]
-# Where this package follows transformers, or the file, and not llama.cpp.
-NOT_COMPARED = {
-    "rope.scaling.yarn_attn_factor": "the attention factor of a config.json, which llama.cpp reads only for Grok",
-    "context_length": "the length of training: llama.cpp doesn't limit by it, and uses it for scalings that name none",
-}
-NOT_COMPARED_IN = {
-    "exaone4_full": {"attention.sliding_window": "llama.cpp has windows only in EXAONE 4 of 64 layers"},
-}
+# ggml's kernel for processors with AVX-512 reads 64 floats at a time, those of other heads too.
+NOT_COMPARED = ["wkv.head_size"]
 # Numbers of each layer are written as a list in some files.
 BY_LAYER = re.compile(r"head_count(_kv)?$|feed_forward_length$")
 # Fields of one mechanism, which matter together.

@@ -1,59 +1,49 @@
-// Keys of GGUF files that this package reads otherwise than llama.cpp, by tiny model. random/gguf_keys.test.mjs fails if one of them no longer differs.
+// Keys of GGUF files that this package reads otherwise than llama.cpp.
 
-/** @type {{ models: string[], keys: string[], llamaCpp: string, here: string }[]} */
-export const DIFFERENCES = [
+/**
+ * What llama.cpp makes of changed keys: the changes with which this package gives llama.cpp's result. The keys below are
+ * read here as the model was trained (docs/models.md), which gguf_as_trained.test.mjs compares with config.json.
+ */
+export function asLlamaCppReads({ architecture, width, keys }, changes) {
+  const unread = keysWithoutEffect(architecture);
+  const read = { ...changes, ...Object.fromEntries(unread.map((key) => [key, null])) };
+  const scale = changes.logit_scale === undefined ? keys.includes("logit_scale") : changes.logit_scale !== null;
+  // its default divides by what the key's value divides by
+  return architecture === "minicpm" && !scale ? { ...read, logit_scale: ["f32", 256 / width] } : read;
+}
+
+function keysWithoutEffect(architecture) {
+  const betas = ["rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"];
+  return [
+    "rope.scaling.yarn_attn_factor",
+    ...(architecture === "mistral3" ? [] : betas),
+    ...(["phi3", "exaone4"].includes(architecture) ? ["attention.sliding_window"] : []),
+  ];
+}
+
+/** Cases that aren't compared: llama.cpp has no value with which this package's way to score groups is its own. */
+export const OTHER_GROUPS = { models: ["deepseek_v3"], keys: ["expert_gating_func"] };
+
+/** Keys that this package refuses though llama.cpp runs the file. @type {{ models: string[], keys: string[], why: string }[]} */
+export const REFUSED = [
   {
-    models: ["gpt_oss", "qwen2"],
-    keys: ["rope.scaling.yarn_beta_slow"],
-    llamaCpp: "reads it for Mistral and Grok alone",
-    here: "read as what the model was trained with",
-  },
-  {
-    models: ["gpt_oss", "mellum", "olmo3", "qwen2"],
-    keys: ["rope.scaling.yarn_log_multiplier"],
-    llamaCpp: "reads it for DeepSeek's attention and Mistral alone",
-    here: "read as what the model was trained with",
-  },
-  {
-    models: ["cohere"],
-    keys: ["rope.scaling.yarn_beta_fast"],
-    llamaCpp: "doesn't read it",
-    here: "refused if it is below rope.scaling.yarn_beta_slow",
-  },
-  {
-    models: ["phi3", "phi4_mini"],
-    keys: ["attention.sliding_window"],
-    llamaCpp: "leaves the window out",
-    here: "the window of the model, as in transformers",
-  },
-  {
-    models: ["deepseek_v3"],
-    keys: ["expert_gating_func"],
-    llamaCpp: "scores a group by its two largest weights in files without the key, which are of DeepSeek-V2",
-    here: "by its largest weight, as in DeepSeek-V2's own code",
-  },
-  {
-    models: ["minicpm"],
-    keys: ["logit_scale"],
-    llamaCpp: "multiplies logits by hidden size / 256 squared, as its default divides where the key's value multiplies",
-    here: "old files without the key have the logits of the model",
-  },
-  {
-    models: ["nemotron_h"],
-    keys: ["attention.head_count_kv"],
-    llamaCpp: "doesn't read the number of a layer without attention",
-    here: "refused unless all numbers but 0 are equal",
+    models: ["nemotron_h", "nemotron_h_moe"],
+    keys: ["attention.head_count_kv", "feed_forward_length"],
+    why: "all numbers but 0 must be equal; llama.cpp doesn't read that of a layer of another kind",
   },
   {
     models: ["olmoe"],
     keys: ["attention.clamp_kqv"],
-    llamaCpp: "doesn't clip in this architecture",
-    here: "refused, as the model was trained with it",
+    why: "the model was trained with it, and llama.cpp doesn't clip in this architecture",
+  },
+  {
+    models: ["mistral3"],
+    keys: ["rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"],
+    why: "the fast one must be the larger",
   },
   {
     models: ["qwen3_5", "qwen3_5_moe"],
     keys: ["rope.dimension_sections", "rope.dimension_count"],
-    llamaCpp: "repeats sections that don't fill the rotated width",
-    here: "refused as rope_scaling.mrope_section",
+    why: "sections must fill the rotated width, as rope_scaling.mrope_section; llama.cpp repeats them",
   },
 ];

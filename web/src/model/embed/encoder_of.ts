@@ -16,7 +16,7 @@ const NO_CLASSIFIER = "the head of a classifier or cross-encoder, which this pac
  */
 export function encoderOf(architecture: Architecture, reader: ConfigReader): EncoderConfig | undefined {
   const own = architecture.encoder?.(reader);
-  if (own !== undefined || reader.boolean(IS_CAUSAL, true)) return own;
+  if (own !== undefined || architecture.hasNoAttention || reader.boolean(IS_CAUSAL, true)) return own;
   const { recurrence, latent, perLayer, layer, temperature, hasSinks, window } = architecture;
   const others = { recurrence, latent, perLayer, layer, temperature, hasSinks };
   const isOther = Object.values(others).some((value) => value !== undefined);
