@@ -60,7 +60,7 @@ for (const [name, format] of Object.entries(FORMATS)) {
       const markers = Object.values(FORMATS).flatMap(({ template }) => template.match(/<[^<>]+>|\[[A-Z_]+\]/g) ?? []);
       const isMarked = format.onlyControl === true || draw.chance(0.5);
       const closing =
-        /<\/think>|<\/seed:think>|\[\/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|(?:start|channel|constrain|message|end|call|return)\|>/;
+        /<\/think>|<\/seed:think>|\[\/THINK\]|<\|END_THINKING\|>|<channel\|>|<\/think:opensource>|<\|(?:start|channel|constrain|message|end|call|return|eom)\|>/;
       const reasoning = format.reasoning === undefined || draw.chance(0.5) ? "" : draw.prose(markers, closing);
       const content =
         format.isAlone || draw.chance(0.3) ? "" : draw.prose(markers, isMarked ? closing : /^\s*<think|[<[]/);
@@ -68,7 +68,8 @@ for (const [name, format] of Object.entries(FORMATS)) {
         ...(format.reasoning?.(reasoning) ?? []),
         ...(content === "" ? [] : (format.content?.(content, calls.length === 0) ?? [content])),
         ...(content !== "" && calls.length > 0 ? [format.between ?? ""] : []),
-        ...(calls.length > 0 ? format.calls(calls, draw.jsonStyle()) : []),
+        ...(calls.length > 0 ? format.calls(calls, draw.jsonStyle(), content !== "") : []),
+        ...(format.end ?? []),
       ];
       const found = read(format, tools, segments, draw, isMarked);
       const shown = `seed ${SEED}, case ${i}: ${JSON.stringify(segments)}`;

@@ -1,87 +1,10 @@
 // Writes calls as the chat templates of models write them, without the code that reads them.
-//
-// A text is a list of strings and of markers ({ control: text }), which are control tokens in the vocabularies of these models.
+import { control, json, repr, jsonCall, entries, gemma, think } from "./written_values.mjs";
+import { TAGGED_FORMATS } from "./tagged_writers.mjs";
 
-/** A number as it is written. */
-export class Written {
-  constructor(text) {
-    this.text = text;
-  }
-}
+export { Written } from "./written_values.mjs";
 
-const control = (text) => ({ control: text });
-
-/** JSON with the numbers as they are written, with spaces as json.dumps has them. `escapes`: as Jinja's tojson. */
-export function json(value, { comma = ", ", colon = ": ", escapes = false } = {}) {
-  const options = { comma, colon, escapes };
-  if (value instanceof Written) return value.text;
-  if (Array.isArray(value)) return `[${value.map((item) => json(item, options)).join(comma)}]`;
-  if (typeof value === "object" && value !== null)
-    return `{${Object.entries(value)
-      .map(([key, item]) => json(key, options) + colon + json(item, options))
-      .join(comma)}}`;
-  const text = JSON.stringify(value);
-  if (!escapes || typeof value !== "string") return text;
-  return text.replace(/[<>&'\u0080-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-/** As Python's repr() writes a value. */
-export function repr(value) {
-  if (value instanceof Written) return value.text;
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(repr).join(", ")}]`;
-  if (typeof value === "object")
-    return `{${Object.entries(value)
-      .map(([key, item]) => `${repr(key)}: ${repr(item)}`)
-      .join(", ")}}`;
-  const quote = value.includes("'") && !value.includes('"') ? '"' : "'";
-  const escaped = value.replace(/[\\\p{Cc}\u2028\u2029]/gu, (one) => {
-    const known = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" }[one];
-    const code = one.charCodeAt(0);
-    return known ?? (code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16)}`);
-  });
-  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
-}
-
-/** As Jinja prints a value that is no text. */
-const printed = (value) => (typeof value === "string" ? value : repr(value));
-/** Texts as they are, other values as JSON. */
-const rawOrJson = (value) => (typeof value === "string" ? value : json(value));
-
-const jsonCall = ({ name, given }, key = "arguments", options = {}) =>
-  `{"name": "${name}", "${key}": ${json(given, options)}}`;
-const entries = (given, write, between = "") => Object.entries(given).map(write).join(between);
-
-/** Gemma's objects, without quotes around the outermost keys, and in the order of the keys. */
-function gemma(value, quote, isInner = true) {
-  if (typeof value === "string") return [control(quote), value, control(quote)];
-  if (typeof value === "boolean" || value === null || value instanceof Written)
-    return [value === null ? "None" : json(value)];
-  const isList = Array.isArray(value);
-  const members = isList
-    ? value.map((item) => gemma(item, quote))
-    : Object.keys(value)
-        .sort()
-        .map((key) => [...(isInner ? [control(quote), key, control(quote)] : [key]), ":", ...gemma(value[key], quote)]);
-  return [
-    isList ? "[" : "{",
-    ...members.flatMap((member, i) => (i === 0 ? member : [",", ...member])),
-    isList ? "]" : "}",
-  ];
-}
-
-const think = (text) => (text === "" ? [] : [`<think>\n${text}\n</think>\n\n`]);
-const functionTags = (tag, pad) => (calls) =>
-  calls.flatMap(({ name, given }, i) => [
-    `${i > 0 ? "\n" : ""}<${tag}>\n<function=${name}>\n`,
-    entries(
-      given,
-      ([key, value]) =>
-        `<parameter=${key}>${pad}${pad === "" ? printed(value) : typeof value === "object" && value !== null && !(value instanceof Written) ? json(value) : printed(value)}${pad}</parameter>\n`,
-    ),
-    `</function>\n</${tag}>`,
-  ]);
+const solarTurn = [control("<|begin|>"), "assistant"];
 
 /**
  * The formats: texts of the template that show the format, what it writes around content, reasoning and calls, and what a value can't
@@ -226,63 +149,49 @@ export const FORMATS = {
       control("<|tool_calls_section_end|>"),
     ],
   },
-  "Qwen3-Coder, Qwen3.5": {
-    template: "<think></think><tool_call><function=<parameter=",
-    reasoning: think,
-    calls: functionTags("tool_call", "\n"),
-    between: "\n\n",
-    after: "\n",
-    isTagged: true,
-    refuses: [
-      /(?:^|\n)<parameter=[^>]*>(?:\n|$)/,
-      /<\/parameter>\s*<(?:parameter=|\/function>\s*<\/tool_call>)/,
-      /<\/function>\s*<\/tool_call>\s*<tool_call>/,
+  Solar: {
+    template: "<|think|><|tool_call:begin|>",
+    reasoning: (text) => (text === "" ? [] : [control("<|think|>"), text, control("<|end|>"), ...solarTurn]),
+    content: (text, isLast) => [control("<|content|>"), text, ...(isLast ? [] : [control("<|end|>"), ...solarTurn])],
+    onlyControl: true,
+    calls: (calls, options) => [
+      control("<|tool_calls|>"),
+      ...calls.flatMap(({ name, given }, i) => [
+        control("<|tool_call:begin|>"),
+        `functions.${name}:${i}`,
+        control("<|tool_call:name|>"),
+        name,
+        control("<|tool_call:args|>"),
+        json(given, options),
+        control("<|tool_call:end|>"),
+      ]),
+      control("<|calls|>"),
     ],
   },
-  "Seed-OSS": {
-    template: "<seed:tool_call><seed:think>",
-    reasoning: (text) => (text === "" ? [] : [`<seed:think>${text}</seed:think>`]),
-    calls: functionTags("seed:tool_call", ""),
-    isTagged: true,
-    refuses: [/<\/parameter>\s*(?:<(?:parameter=|\/function)|$)/, /<parameter=/],
-  },
-  "GLM 4.5": {
-    template: "<think></think><tool_call><arg_key>",
-    reasoning: (text) => (text === "" ? [] : [`<think>${text}</think>\n`]),
-    calls: (calls) =>
-      calls.map(
-        ({ name, given }, i) =>
-          `${i > 0 ? "\n" : ""}<tool_call>${name}\n${entries(given, ([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${rawOrJson(value)}</arg_value>\n`)}</tool_call>`,
-      ),
-    isTagged: true,
-    refuses: [/<\/arg_value>\s*<(?:arg_key|\/tool_call)/, /<arg_key>/],
-  },
-  MiniCPM5: {
-    template: '<think></think><function name="<param name="',
-    reasoning: think,
-    calls: (calls) =>
-      calls.map(
-        ({ name, given }, i) =>
-          `${i > 0 ? "\n" : ""}<function name="${name}">${entries(given, ([key, value]) => `<param name="${key}">${typeof value === "string" && /[<&\n]/.test(value) ? `<![CDATA[${value}]]>` : printed(value)}</param>`)}</function>`,
-      ),
-    between: "\n",
-    isTagged: true,
-    refuses: [/\]\]><\/param>/],
-    refusesInside: [/<\/param>\s*<(?:param|\/function)/], // lists and objects have no CDATA, so these tags would end them
-  },
-  "MiniMax-M2": {
-    template: "<think></think><minimax:tool_call>",
-    reasoning: think,
-    calls: (calls) => [
-      "\n<minimax:tool_call>\n",
-      ...calls.map(
-        ({ name, given }) =>
-          `<invoke name="${name}">\n${entries(given, ([key, value]) => `<parameter name="${key}">${rawOrJson(value)}</parameter>\n`)}</invoke>\n`,
-      ),
-      "</minimax:tool_call>",
+  "Command R+": {
+    template: '\nAction:\n "tool_name"',
+    calls: (calls, options) => [
+      `\nAction:\n\`\`\`json\n[\n${calls.map(({ name, given }) => `    {\n        "tool_name": "${name}",\n        "parameters": ${json(given, options)}\n    }`).join(",\n")}\n]\`\`\`\n`,
     ],
-    isTagged: true,
-    refuses: [/<\/parameter>\s*<(?:parameter|\/invoke)/, /<parameter name=/],
+  },
+  "Functionary 3.2": {
+    template: ">>>all>>>${recipient}",
+    content: (text) => [`all\n${text}`],
+    calls: (calls, options, hasContent) =>
+      calls.map(({ name, given }, i) => `${i > 0 || hasContent ? ">>>" : ""}${name}\n${json(given, options)}`),
+    unknown: ">>>",
+  },
+  "GigaChat 3": {
+    template: "<|role_sep|><|message_sep|>function call",
+    calls: ([call], options) => [
+      control("<|message_sep|>"),
+      "\n\nfunction call",
+      control("<|role_sep|>"),
+      `\n${jsonCall(call, "arguments", options)}`,
+      control("<|message_sep|>"),
+    ],
+    onlyControl: true,
+    most: 1,
   },
   LFM2: {
     template: "<|tool_call_start|><think>",
@@ -356,4 +265,5 @@ export const FORMATS = {
       ]),
     onlyControl: true,
   },
+  ...TAGGED_FORMATS,
 };

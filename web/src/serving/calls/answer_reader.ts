@@ -1,5 +1,6 @@
 // Splits the text of an answer into content, reasoning and tool calls while it streams.
 import { overlap } from "../../base/overlap.js";
+import { markControl } from "../../text/control_text.js";
 import type { Tool } from "../tool.js";
 import type { AnswerPart, AnswerReader, Place } from "./answer_part.js";
 import { AnswerText } from "./answer_text.js";
@@ -18,11 +19,16 @@ export function answerReader(format: AnswerFormat, tools: readonly Tool[], isRea
   return format.isHarmony ? new HarmonyReader(called) : new MarkedReader(format, called, isReasoning);
 }
 
+/** What a marker begins. */
+type MarkerKind = "call" | "reasoning" | "content" | "nothing" | "frame";
+
 /** Answers in which markers enclose calls and reasoning. */
 class MarkedReader implements AnswerReader {
   readonly #format: CallFormat | undefined;
   readonly #tools: CalledTools;
   readonly #reasoning: ReasoningFormat | undefined;
+  /** Texts around content that mean nothing. */
+  readonly #frame: readonly string[];
   readonly #pending: AnswerText;
   #state: "content" | "reasoning" = "content";
   /** Reads a call that begins in what is pending, after this much space. */
@@ -36,13 +42,23 @@ class MarkedReader implements AnswerReader {
   /** A closing marker that was missing after a call. It isn't content if it comes later. */
   #missing = "";
 
-  constructor({ calls, reasoning }: AnswerFormat, tools: CalledTools, isReasoning: boolean) {
+  constructor({ calls, reasoning, frame }: AnswerFormat, tools: CalledTools, isReasoning: boolean) {
     this.#format = tools.names.length > 0 ? calls : undefined;
     this.#tools = tools;
     this.#reasoning = reasoning;
     const ofReasoning = reasoning === undefined ? [] : (reasoning.markers ?? [reasoning.open, reasoning.close]);
-    this.#pending = new AnswerText([...(this.#format?.markers ?? []), ...ofReasoning]);
+    this.#frame = (frame?.texts ?? []).flatMap((text) =>
+      text.includes("{tool}") ? tools.names.map((name) => text.replace("{tool}", () => name)) : [text],
+    );
+    const begun = frame?.begun ?? "";
+    this.#pending = new AnswerText([
+      ...(this.#format?.markers ?? []),
+      ...ofReasoning,
+      ...(frame?.markers ?? []),
+      begun,
+    ]);
     if (isReasoning) this.#enter("reasoning");
+    else if (begun !== "") this.#pending.push(markControl(begun)); // it may begin a call, and is no content
   }
 
   get place(): Place {
@@ -102,12 +118,16 @@ class MarkedReader implements AnswerReader {
       .sort((a, b) => a.at - b.at || b.marker.length - a.marker.length)[0];
     if (found !== undefined) {
       const { marker, kind, at } = found;
+      const begun = text.slice(at);
+      if (rest === "more" && markers.some(([other]) => other.length > begun.length && other.startsWith(begun)))
+        return false; // it may be a longer marker
       if (kind === "call") return this.#beginCall(at, parts);
-      const space = kind === "nothing" ? 0 : spaceBefore(text, at);
+      const isBlock = kind !== "nothing" && kind !== "frame";
+      const space = isBlock ? spaceBefore(text, at) : 0;
       this.#add(at - space, parts);
       this.#pending.skip(space + marker.length);
-      if (kind === "nothing") this.#missing = "";
-      else this.#enter(kind);
+      if (isBlock) this.#enter(kind);
+      else if (kind === "nothing") this.#missing = "";
       return true;
     }
     if (rest !== "more") return false;
@@ -124,26 +144,31 @@ class MarkedReader implements AnswerReader {
   }
 
   /** The markers that may come next, and what they begin. */
-  #markers(): (readonly [marker: string, kind: "call" | "reasoning" | "content" | "nothing"])[] {
+  #markers(): (readonly [marker: string, kind: MarkerKind])[] {
     const calls = this.#format === undefined ? [] : beginnings(this.#format, this.#reasoning !== undefined);
     const beginCalls = calls.map((marker) => [marker, "call"] as const);
     if (this.#state === "reasoning") {
-      // as in llama.cpp, the calls of Qwen3.5 also end its reasoning
-      const endsReasoning = this.#format?.style === "tagged" && this.#format.isPadded;
+      // as in llama.cpp, the calls of some models also end their reasoning
+      const endsReasoning = this.#format?.style === "tagged" && this.#format.endsReasoning === true;
       return [[this.#reasoning!.close, "content"], ...(endsReasoning ? beginCalls : [])];
     }
     return [
       ...beginCalls,
       ...(this.#reasoning === undefined ? [] : [[this.#reasoning.open, "reasoning"] as const]),
       ...(this.#missing === "" ? [] : [[this.#missing, "nothing"] as const]),
+      ...this.#frame.map((text) => [text, "frame"] as const),
     ];
   }
 
-  /** Where a marker stands that means something; −1. Reasoning that is only text begins no block after content. */
-  #find(marker: string, kind: "call" | "reasoning" | "content" | "nothing"): number {
+  /**
+   * Where a marker stands that means something; −1. Reasoning that is only text begins no block after content, and a frame without control tokens
+   * is content.
+   */
+  #find(marker: string, kind: MarkerKind): number {
     const { text } = this.#pending;
     for (let at = text.indexOf(marker, this.#from); at >= 0; at = text.indexOf(marker, at + 1)) {
       const begins = this.#isFirst && text.slice(0, at).trim() === "";
+      if (kind === "frame" && !this.#pending.hasControl(at, at + marker.length)) continue;
       if (kind !== "reasoning" || begins || this.#reasoning!.isAnywhere === true || this.#pending.isControl(at))
         return at;
     }

@@ -30,6 +30,11 @@ export class AnswerText {
     return this.#controls.some(([begin]) => begin === at);
   }
 
+  /** Whether a control token is in this range. */
+  hasControl(from: number, to: number): boolean {
+    return this.#controls.some(([begin, end]) => begin < to && end > from);
+  }
+
   /** Removes text at the beginning, and returns what of it isn't a control token. */
   take(length: number): string {
     let [taken, at] = ["", 0];

@@ -38,19 +38,25 @@ export interface NameHead {
   readonly after: string;
   /** Text after the name that some calls have: what begins it. It ends where `after` begins. */
   readonly note?: string;
+  /** Whether a call's id may stand before `before`. */
+  readonly hasId?: boolean;
 }
 
-/** The name and each argument between tags, without quotes around texts. */
+/** The name and each argument between tags, without quotes around texts. A `*` in a tag is any text in quotes. */
 export interface TaggedFormat extends Surroundings {
   readonly style: "tagged";
   /** Text before and after the name. An empty text after it means white space, the first key or the end. */
   readonly name: readonly [before: string, after: string];
   /** Text before a key, between key and value, and after the value. */
   readonly value: readonly [before: string, between: readonly string[], after: string];
+  /** What stands for `*` between key and value if the value is text, whatever the schema says. */
+  readonly textAttribute?: string;
   /** Text after the last argument. */
   readonly end: string;
   /** Whether each value has lines of its own. */
   readonly isPadded: boolean;
+  /** Whether a call may begin inside of the reasoning, and ends it. */
+  readonly endsReasoning?: boolean;
 }
 
 /** `name(key="value", …)`, as Python writes it. */
@@ -76,11 +82,21 @@ export interface ReasoningFormat {
   readonly isAnywhere?: boolean;
 }
 
+/** Texts around content that mean nothing. `{tool}` is the name of a tool. */
+export interface FrameFormat {
+  readonly texts: readonly string[];
+  /** The control tokens in them. */
+  readonly markers: readonly string[];
+  /** Text at the end of the prompt that belongs to the answer's first marker. */
+  readonly begun?: string;
+}
+
 /** What a chat template says about answers. */
 export interface AnswerFormat {
   /** Undefined if the template writes no calls, or in a form that isn't known. */
   readonly calls: CallFormat | undefined;
   readonly reasoning: ReasoningFormat | undefined;
+  readonly frame?: FrameFormat | undefined;
   /** Whether answers consist of channels, as those of gpt-oss. */
   readonly isHarmony: boolean;
 }

@@ -70,10 +70,11 @@ export class JsonCallReader implements CallReader {
     const marker = literal(text, 0, open);
     if (marker < 0 && !isBare) return marker;
     let at = afterSpace(text, Math.max(marker, 0));
+    if ("```json".startsWith(text.slice(at))) return WAIT;
     const fence = /^```(?:json)?/.exec(text.slice(at));
     if (fence !== null) at = afterSpace(text, at + fence[0].length);
     if (text[at] === "[") at = afterSpace(text, at + 1);
-    if (at >= text.length || "```json".startsWith(text.slice(at))) return WAIT;
+    if (at >= text.length) return WAIT;
     return text[at] === "{" ? at : marker === WAIT ? WAIT : -1;
   }
 

@@ -11,6 +11,20 @@ export function literal(text: string, at: number, wanted: string): number {
   return wanted.startsWith(text.slice(at)) ? WAIT : NO;
 }
 
+/** The most characters of an attribute. */
+const MOST_ATTRIBUTE = 60;
+
+/** The end of a tag if it is here, NO or WAIT, and what stands for `*` in it, which has no quotes. */
+export function tagAt(text: string, at: number, tag: string): { readonly end: number; readonly attribute: string } {
+  const [before, after] = tag.split("*") as [string, string | undefined];
+  const begin = literal(text, at, before);
+  if (begin < 0 || after === undefined) return { end: begin, attribute: "" };
+  const quote = text.indexOf('"', begin);
+  const length = (quote < 0 ? text.length : quote) - begin;
+  if (quote < 0 || length > MOST_ATTRIBUTE) return { end: length > MOST_ATTRIBUTE ? NO : WAIT, attribute: "" };
+  return { end: literal(text, quote, after), attribute: text.slice(begin, quote) };
+}
+
 /** Where white space ends. */
 export function afterSpace(text: string, at: number): number {
   let end = at;

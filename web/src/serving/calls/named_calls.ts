@@ -67,8 +67,12 @@ export class NamedCallReader implements CallReader {
     return found.find(({ at }) => at >= 0) ?? found.find(({ at }) => at === WAIT) ?? { at: NO };
   }
 
-  #argumentsAfter(text: string, from: number, { before, note, after }: NameHead): Head {
-    const begun = literal(text, afterSpace(text, from), before);
+  #argumentsAfter(text: string, from: number, { before, note, after, hasId }: NameHead): Head {
+    const place = hasId === true ? text.indexOf(before, from) : afterSpace(text, from);
+    const id = text.slice(from, place < 0 ? undefined : place).replace(/<[^<]*$/, ""); // the marker may be incomplete
+    if (hasId === true && (id.length > MOST_NOTE || /[\s<]/.test(id))) return { at: NO };
+    if (place < 0) return { at: WAIT };
+    const begun = literal(text, place, before);
     if (begun < 0) return { at: begun };
     const { name, end } = nameAt(text, afterSpace(text, begun), this.#tools.names);
     if (end < 0) return { at: end };

@@ -13,7 +13,7 @@ import {
   wholeCall,
 } from "./call_reading.js";
 import type { CalledTools } from "./called_tools.js";
-import { afterSpace, literal, nameAt, NO, WAIT } from "./matcher.js";
+import { afterSpace, literal, nameAt, NO, tagAt, WAIT } from "./matcher.js";
 import { taggedValue } from "./tagged_value.js";
 import { TaggedText } from "./tagged_text.js";
 
@@ -46,7 +46,8 @@ export class TaggedCallReader implements CallReader {
       this.#state = this.#format.section === undefined ? "closing" : "next";
     }
     while (this.#state === "next") {
-      const call = this.#call(text, afterSpace(text, at), rest);
+      const begin = literal(text, afterSpace(text, at), this.#format.open);
+      const call = begin < 0 ? { at: begin } : this.#call(text, begin, rest);
       if (call.at === WAIT) {
         if (rest === "more") return { parts, used: at, state: "wait" };
         const begun = begunCall(call.name, text.length, rest);
@@ -76,7 +77,7 @@ export class TaggedCallReader implements CallReader {
     const { name, end: nameEnd } = nameAt(text, begun, this.#tools.names);
     if (nameEnd < 0) return { at: nameEnd };
     if (nameEnd >= text.length) return { at: WAIT };
-    let at = literal(text, nameEnd, around[1]);
+    let at = tagAt(text, nameEnd, around[1]).end;
     if (at < 0) return { at };
     if (
       around[1] === "" &&

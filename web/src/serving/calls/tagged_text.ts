@@ -2,7 +2,7 @@
 import type { TaggedFormat } from "./call_format.js";
 import type { Rest } from "./call_reading.js";
 import type { CalledTools } from "./called_tools.js";
-import { afterSpace, literal, nameAt, NO, WAIT } from "./matcher.js";
+import { afterSpace, literal, nameAt, NO, tagAt, WAIT } from "./matcher.js";
 
 /** The most characters of a key that the schema doesn't have. */
 const MOST_KEY = 200;
@@ -14,6 +14,14 @@ export interface TaggedArgument {
   /** Whether it is marked as text. */
   readonly isText: boolean;
   readonly end: number;
+}
+
+/** A key, and where its value begins; NO or WAIT. */
+interface FoundKey {
+  readonly key: string;
+  readonly end: number;
+  /** What stands for `*` in the tags after it. */
+  readonly attribute: string;
 }
 
 /** The text of one call. */
@@ -34,45 +42,50 @@ export class TaggedText {
 
   /** The argument that begins here; NO or WAIT. */
   argumentAt(from: number, given: ReadonlySet<string>): TaggedArgument | number {
-    const { key, end } = this.#keyAt(from, this.#keys);
-    const found = end === NO ? this.#anyKeyAt(from) : { key, end };
-    if (found.end < 0) return found.end;
-    const value = this.#valueAt(found.end, new Set([...given, found.key]));
-    return typeof value === "number" ? value : { key: found.key, ...value };
+    const known = this.#keyAt(from, this.#keys);
+    const { key, end, attribute } = known.end === NO ? this.#anyKeyAt(from) : known;
+    if (end < 0) return end;
+    const value = this.#valueAt(end, new Set([...given, key]));
+    if (typeof value === "number") return value;
+    const isText = value.isText || (attribute !== "" && attribute === this.#format.textAttribute);
+    return { key, ...value, isText };
   }
 
   /** One of these keys with the tags around it. */
-  #keyAt(from: number, keys: readonly string[]): { key: string; end: number } {
+  #keyAt(from: number, keys: readonly string[]): FoundKey {
     const begun = literal(this.#text, from, this.#format.value[0]);
-    if (begun < 0) return { key: "", end: begun };
+    if (begun < 0) return { key: "", end: begun, attribute: "" };
     let end = NO;
     for (const key of keys) {
       const keyEnd = literal(this.#text, begun, key);
-      const found = keyEnd < 0 ? keyEnd : this.#between(keyEnd);
-      if (found >= 0) return { key, end: found };
-      if (found === WAIT) end = WAIT;
+      const found = keyEnd < 0 ? { end: keyEnd, attribute: "" } : this.#between(keyEnd);
+      if (found.end >= 0) return { key, ...found };
+      if (found.end === WAIT) end = WAIT;
     }
-    return { key: "", end };
+    return { key: "", end, attribute: "" };
   }
 
-  #anyKeyAt(from: number): { key: string; end: number } {
+  #anyKeyAt(from: number): FoundKey {
     const { value } = this.#format;
     const begun = literal(this.#text, from, value[0]);
-    if (begun < 0) return { key: "", end: begun };
-    const keyEnd = this.#text.indexOf(value[1][0]!, begun);
+    if (begun < 0) return { key: "", end: begun, attribute: "" };
+    const [first] = value[1][0]!.split("*");
+    const keyEnd = this.#text.indexOf(first!, begun);
     const key = this.#text.slice(begun, keyEnd < 0 ? undefined : keyEnd);
-    if (key.includes("\n") || key.length > MOST_KEY) return { key, end: NO };
-    return { key, end: keyEnd < 0 ? WAIT : this.#between(keyEnd) };
+    if (key.includes("\n") || key.length > MOST_KEY) return { key, end: NO, attribute: "" };
+    return keyEnd < 0 ? { key, end: WAIT, attribute: "" } : { key, ...this.#between(keyEnd) };
   }
 
-  /** Where the tags between key and value end. */
-  #between(from: number): number {
-    let at = from;
-    for (const tag of this.#format.value[1]) {
-      at = literal(this.#text, tag === this.#format.value[1][0] ? at : afterSpace(this.#text, at), tag);
-      if (at < 0) return at;
+  /** Where the tags between key and value end, and what they say of the value. */
+  #between(from: number): { end: number; attribute: string } {
+    let [at, attribute] = [from, ""];
+    for (const [i, tag] of this.#format.value[1].entries()) {
+      const found = tagAt(this.#text, i === 0 ? at : afterSpace(this.#text, at), tag);
+      if (found.end < 0) return { end: found.end, attribute: "" };
+      at = found.end;
+      attribute ||= found.attribute;
     }
-    return at;
+    return { end: at, attribute };
   }
 
   #valueAt(from: number, given: ReadonlySet<string>): Omit<TaggedArgument, "key"> | number {
