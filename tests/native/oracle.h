@@ -16,7 +16,7 @@ static_assert(std::numeric_limits<Real>::digits >= 64, "the oracle needs a long 
 
 extern const Real kPi;
 
-// ---- Frequencies: transformers 5.23, src/transformers/modeling_rope_utils.py, and the YaRN paper (Peng et al. 2023,
+// ---- Frequencies: transformers 5.24, src/transformers/modeling_rope_utils.py, and the YaRN paper (Peng et al. 2023,
 // arXiv:2309.00071, section 3).
 
 // base^(-2j/dim), j in [0, pairs). RoFormer (Su et al. 2021, arXiv:2104.09864), section 3.2.2.

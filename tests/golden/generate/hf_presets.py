@@ -232,7 +232,7 @@ AROUND_4096 = [None, 4096, 4097, 131072]
 LONGROPE = [
     Preset("phi-3.5-mini", "Phi-3.5-mini", "mlc-llm",
            phi3(3072, 32, "type", "longrope", PHI_3_5_SHORT, PHI_3_5_LONG), seq_lens=AROUND_4096),
-    # The released file has no original length inside rope_scaling, so transformers 5.23 rejects the type su.
+    # The released file has no original length inside rope_scaling, so transformers 5.24 rejects the type su.
     Preset("phi-3.5-vision-su", "Phi-3.5-vision (legacy type su)", "mlc-llm, original length repeated in rope_scaling",
            phi3(3072, 32, "type", "su", PHI_3_5_VISION_SHORT, PHI_3_5_LONG,
                 in_dict={"original_max_position_embeddings": 4096}), seq_lens=[4096, 131072]),

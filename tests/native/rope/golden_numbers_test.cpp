@@ -1,4 +1,4 @@
-// Frequencies and scales of released models, by the formulas of transformers 5.23 (modeling_rope_utils.py) in f64. Every
+// Frequencies and scales of released models, by the formulas of transformers 5.24 (modeling_rope_utils.py) in f64. Every
 // printed digit must agree.
 #include <gtest/gtest.h>
 

@@ -56,6 +56,18 @@ test("models with RoPE on sliding layers only", () => {
   );
 });
 
+test("transformers 5.24: Dory's MLPs, Lara Mini's sliding layers and the axes of Hunyuan 4", () => {
+  const layer_types = ["sliding_attention", "mlp", "full_attention", "mlp"];
+  assert.deepEqual(without(config("dory", 4, { layer_types })), [1, 3]);
+  assert.deepEqual(without(config("dory", 4)), []);
+  assert.deepEqual(withRope(config("lara_mini", 7)), [1, 4, 6]);
+  const lists = ["linear_attention", "full_attention", "sliding_attention"];
+  assert.deepEqual(withRope(config("lara_mini", 3, { layer_types: lists })), [2]);
+  const { rope_scaling, pairing } = ropeConfig({ model_type: "hy_v4_vl_text", qk_rope_head_dim: 64 });
+  assert.equal(pairing, "interleaved");
+  assert.deepEqual([rope_scaling.mrope_section, rope_scaling.mrope_layout], [[12, 10, 10], "interleaved"]);
+});
+
 test("no RoPE on layers without attention, and on layer types with null rope_parameters", () => {
   assert.deepEqual(without(config("qwen3_next", 2, { layer_types: ["linear_attention", "full_attention"] })), [0]);
   const rope_parameters = { sliding_attention: { rope_type: "default" }, full_attention: null };
@@ -121,7 +133,10 @@ test("hybrid models list their attention layers under keys of their own", () => 
 test("without the list of their layers, models have that of their class", () => {
   const rows = FAMILY_ROWS.map(({ config }) => textPart(config)).filter(
     ({ layer_types, num_hidden_layers, ...more }) =>
-      Array.isArray(layer_types) && num_hidden_layers > 0 && more.layer_rope_theta === undefined,
+      Array.isArray(layer_types) &&
+      num_hidden_layers > 0 &&
+      more.layer_rope_theta === undefined &&
+      !layer_types.includes("mlp"), // Dory counts MLPs as layers where it lists them
   );
   let compared = 0;
   for (const { layer_types, ...rest } of rows) {

@@ -74,7 +74,7 @@ test("rope.config is a frozen copy of the given config", () => {
   });
 });
 
-// Frequencies by the formulas of transformers 5.23 (modeling_rope_utils.py) in f64: w[1], w[n/4], w[n/2], w[n−1], Σw
+// Frequencies by the formulas of transformers 5.24 (modeling_rope_utils.py) in f64: w[1], w[n/4], w[n/2], w[n−1], Σw
 const yarn = (factor, original_max_position_embeddings, more) => ({
   rope_type: "yarn",
   factor,

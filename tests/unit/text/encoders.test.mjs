@@ -180,7 +180,9 @@ const refused = [
   ],
   [change("bert", template({ single: [special, A] })), "INVALID_FILE", "post_processor"],
   [change("bert", template({ single: [B] })), "INVALID_FILE", "post_processor"],
-  [change("bert", template({ pair: [A, A] })), "INVALID_FILE", "post_processor"],
+  [change("bert", template({ single: [] })), "INVALID_FILE", "post_processor"],
+  [change("bert", template({ single: [A, B] })), "INVALID_FILE", "post_processor"],
+  [change("bert", template({ pair: "$A $B" })), "INVALID_FILE", "post_processor"],
   [change("bert", template({ more: 1 })), "UNSUPPORTED_MODEL", "post_processor"],
 ];
 for (const [json, code, part] of refused) {
@@ -188,6 +190,34 @@ for (const [json, code, part] of refused) {
     await assert.rejects(tokenizerFromJson(json), { code, field: `tokenizer.json ${part}` });
   });
 }
+
+for (const [name, pair, which] of [
+  ["empty", [], "first"],
+  ["without B", [A, A], "second"],
+  ["without A", [B], "first"],
+]) {
+  test(`tokenizer.json: a template for pairs that is ${name} encodes texts, and pairs are refused`, async () => {
+    const tokenizer = await tokenizerFromJson(change("bert", template({ pair })));
+    const usual = await tokenizerFromJson(change("bert", template({})));
+    assert.deepEqual(tokenizer.encode("a b"), usual.encode("a b"));
+    for (const special of [true, false])
+      assert.throws(() => tokenizer.encodePair("a", "b", { special }), {
+        code: "UNSUPPORTED_MODEL",
+        field: "tokenizer.json post_processor",
+        message: new RegExp(`"pair" leaves out the ${which} text`),
+      });
+  });
+}
+
+test("tokenizer.json: an old Metaspace without prepend_scheme, whose add_prefix_space is false", async () => {
+  const old = { type: "Metaspace", replacement: "▁", add_prefix_space: false };
+  await assert.rejects(tokenizerFromJson(change("t5", { pre_tokenizer: old })), {
+    code: "INVALID_FILE",
+    field: "tokenizer.json pre_tokenizer",
+    message: /prepend_scheme of Metaspace must be "never", as add_prefix_space is false/,
+  });
+  await tokenizerFromJson(change("t5", { pre_tokenizer: { ...old, prepend_scheme: "never" } }));
+});
 
 test("tokenizer.json: a character without a token, and no unknown token", async () => {
   const tokenizer = await tokenizerFromJson(

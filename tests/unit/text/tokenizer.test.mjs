@@ -154,7 +154,7 @@ test("BOS and EOS tokens are added as the file says", async () => {
   assert.deepEqual(ids(none, "", {}), []);
 });
 
-test("only tokenizer.json decides which tokens are added, as in transformers 5.23", async () => {
+test("only tokenizer.json decides which tokens are added, as in transformers 5.24", async () => {
   const begin = byte_level.tokenizer_json.added_tokens.find(({ content }) => content === "<|begin|>").id;
   for (const more of [{}, { add_bos_token: false }, { add_eos_token: true }]) {
     assert.deepEqual(ids(await tokenizerFromJson(byte_level.tokenizer_json, { ...config, ...more }), "", {}), [begin]);

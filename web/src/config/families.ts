@@ -37,7 +37,7 @@ const NO_ROPE_KEYS = "rope_scaling rope_parameters rope_theta";
 const MISTRAL_SCALES = { mscale: 1, mscale_all_dim: 1, llama_4_scaling_beta: 0.1 };
 
 /**
- * Sources: transformers 5.23 (`models/`) for pairings and class defaults, which tests/golden/family_defaults.json
+ * Sources: transformers 5.24 (`models/`) for pairings and class defaults, which tests/golden/family_defaults.json
  * compares; llama.cpp of August 2026 (`llama_model_rope_type`, `src/models/`) for architectures.
  */
 // prettier-ignore
@@ -115,7 +115,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       head_dim: 128,
     },
     { hf: "qwen3_next", gguf: "qwen3next", head_dim: 256, partial_rotary_factor: 0.25 },
-    { both: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
+    { hf: "apertus apertus1p5_text", gguf: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
     { hf: "cwm", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
     { hf: "solar_open", rope_theta: 1e6, head_dim: 128, reads_partial: true },
     {
@@ -205,6 +205,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       hf: "openai_privacy_filter", rope_theta: 150000, head_dim: 64,
       rope_scaling: yarn(32, 4096, { truncate: false }),
     },
+    { hf: "hy_v4_vl_text", mla: true, mrope: { layout: "interleaved", section: [12, 10, 10] } },
     { hf: "neobert", gguf: "neo-bert" },
     { hf: "roformer", derives_head_dim: true, unread: NO_ROPE_KEYS },
     { hf: "gptj codegen", gguf: "gptj", derives_head_dim: true, unread: NO_ROPE_KEYS, rotary_dim: 64 },

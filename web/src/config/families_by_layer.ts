@@ -101,6 +101,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
         { rope_theta: 1e4, needs_theta: true },
       ),
     },
+    { hf: "dory", head_dim: 256, layers: kinds({ rope_theta: 1e7 }, { rope_theta: 1e4 }) },
     {
       hf: "neomme", head_dim: 64,
       layers: kinds(
@@ -121,7 +122,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
       sliding_only: 1, gguf_sliding: "same",
     },
     { both: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
-    { hf: "flint muse_glimmer_text", head_dim: 128, sliding_only: true },
+    { hf: "flint lara_mini muse_glimmer_text", head_dim: 128, sliding_only: true },
     { hf: "beam", head_dim: 128, sliding_only: true, unread: UNREAD },
     { hf: "kolibri1", head_dim: 128, sliding_only: 1 },
     { hf: "muse_spark_text", head_dim: 64, sliding_only: true, rope_scaling: { rope_theta: 5e5 } },

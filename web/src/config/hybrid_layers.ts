@@ -45,7 +45,7 @@ type Rules = Readonly<Record<string, Rule>>;
 
 // Functions, so that bundlers can drop the tables from apps that never ask for the layers.
 
-/** Source: the configuration classes of transformers 5.23. MiniMax's list is of the code in its own repositories. */
+/** Source: the configuration classes of transformers 5.24. MiniMax's list is of the code in its own repositories. */
 const attentionRules = (): Rules => ({
   bamba: listedIn("attn_layer_indices", () => false),
   "lfm2 lfm2_moe": listedIn("full_attn_idxs", () => true),
@@ -85,6 +85,7 @@ const slidingRules = (): Rules => ({
   beam: always((layer, count) => (layer + 1) % 6 !== 0 && layer !== count - 1),
   flint: always((layer, count) => layer >= 2 && layer % 4 !== 1 && layer !== count - 1),
   kolibri1: always((layer) => (layer + 1) % 5 !== 0),
+  lara_mini: always((layer) => layer % 5 === 1 || layer % 5 === 4),
   "muse_glimmer_text muse_spark_text": always((layer, count) => (count - 1 - layer) % 4 !== 0),
 });
 

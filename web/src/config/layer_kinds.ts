@@ -16,8 +16,8 @@ export interface LayerKind {
 /** The kinds of layer that any config may be asked for: transformers defines them for all models. */
 export const COMMON_KINDS = ["full_attention", "sliding_attention", "chunked_attention"];
 
-/** Layers that mix tokens without attention, so they have no RoPE. */
-export const KINDS_WITHOUT_ATTENTION = ["linear_attention", "conv", "mamba", "mamba2", "recurrent"];
+/** Layers that mix tokens without attention, or not at all, so they have no RoPE. */
+export const KINDS_WITHOUT_ATTENTION = ["linear_attention", "conv", "mamba", "mamba2", "recurrent", "mlp"];
 
 /** The kind of layer of a `layer_type`: families may have one RoPE for several values of layer_types (DeepSeek-V4). */
 export function kindOf(family: Partial<Family>, layer_type: string | undefined): string | undefined {

@@ -38,7 +38,7 @@ export const ROPE_TYPES = [
 /** One of {@link ROPE_TYPES}. */
 export type RopeType = (typeof ROPE_TYPES)[number];
 
-/** The system to follow where transformers 5.23 (`hf`), llama.cpp (August 2026) and vLLM 0.33.0 compute different numbers. */
+/** The system to follow where transformers 5.24 (`hf`), llama.cpp (August 2026) and vLLM 0.33.0 compute different numbers. */
 export const COMPATS = ["hf", "llama.cpp", "vllm"] as const;
 /** One of {@link COMPATS}. */
 export type Compat = (typeof COMPATS)[number];

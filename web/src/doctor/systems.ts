@@ -16,7 +16,7 @@ const HF_TYPES: readonly RopeType[] = ["default", "linear", "dynamic", "yarn", "
 
 /** The versions whose rules the package follows, and the scaling types that each has. */
 const SYSTEMS: readonly System[] = [
-  { system: "transformers", version: "5.23", compat: "hf", types: [...HF_TYPES, "ntk_alpha", "axial"] },
+  { system: "transformers", version: "5.24", compat: "hf", types: [...HF_TYPES, "ntk_alpha", "axial"] },
   {
     system: "llama.cpp",
     version: "August 2026",

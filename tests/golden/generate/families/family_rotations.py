@@ -39,7 +39,7 @@ def rotation_matrices(function, width, tables):
                 continue
             out = out[0] if isinstance(out, tuple) else out
             if torch.is_tensor(out) and out.numel() == width * width and not torch.is_complex(out):
-                yield out.reshape(width, width).double().numpy()
+                yield out.detach().reshape(width, width).double().numpy()
 
 
 def calls(function, q, tables):
@@ -74,7 +74,7 @@ def rotation(pairing, width, offset, angles, scale):
 
 def describe(function, widths, tables, inv_freq, scale):
     """The pairing, the offset of the first rotated element, and whether angles are negative; None if nothing fits."""
-    angles = POSITION * inv_freq.double().numpy()
+    angles = POSITION * inv_freq.detach().double().numpy()
     for width in widths:
         for matrix in rotation_matrices(function, width, tables):
             for pairing in PAIRINGS:

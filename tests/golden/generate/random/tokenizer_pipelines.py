@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from pipelines.cases import PIECES, RANGES, damaged, damages, is_refused, results, text
+from pipelines.cases import PIECES, RANGES, damaged, damages, hashes_of, is_refused, text
 from pipelines.models import model
 from pipelines.parts import SAMPLES, SPECIALS, added_token, decoder, normalizer, post_processor, pre_tokenizer
 
@@ -45,7 +45,10 @@ def main():
         tokenizer = Tokenizer.from_str(filled(file))
         ids = [id for id in range(max(tokenizer.get_vocab(True).values()) + 1) if tokenizer.id_to_token(id) is not None]
         seed = rng.randrange(2**31)
-        cases.append({"seed": seed, "file": file, "hashes": "".join(results(tokenizer, seed + i, ids) for i in range(options.texts))})
+        hashes = hashes_of(file, tokenizer, seed, ids, options.texts)
+        if hashes is None:
+            continue
+        cases.append({"seed": seed, "file": file, "hashes": hashes})
         refused += [[len(cases) - 1, *change] for change in damages(rng, file) if is_refused(filled(damaged(file, *change)))]
     out = {"seed": options.seed, "texts": options.texts, "ranges": RANGES, "pieces": PIECES, "cases": cases, "refused": refused}
     options.output.parent.mkdir(parents=True, exist_ok=True)

@@ -78,14 +78,13 @@ function templateProcessing(options: Options, hasId: HasId): Templates {
       ? ids
       : invalid(PART, `special_tokens must have the ids of ${show(name)} in the vocabulary`);
   };
-  const read = (key: "single" | "pair", texts: readonly string[]): TemplatePart[] => {
-    const parts = options.list(key).map((part) => templatePart(options, key, part, idsOf));
-    const used = parts.flatMap((part) => ("text" in part ? ["AB"[part.text]] : []));
-    if (texts.some((name) => !used.includes(name)) || used.length > texts.length)
-      options.wrong(key, `a template that has ${texts.join(" and ")} once`, options.list(key));
-    return parts;
-  };
-  return { single: read("single", ["A"]), pair: read("pair", ["A", "B"]) };
+  const read = (key: "single" | "pair"): TemplatePart[] =>
+    options.list(key).map((part) => templatePart(options, key, part, idsOf));
+  const single = read("single");
+  const texts = single.flatMap((part) => ("text" in part ? [part.text] : []));
+  if (!texts.includes(0) || texts.includes(1))
+    options.wrong("single", "a template that has the text A, and not B", options.list("single"));
+  return { single, pair: read("pair") };
 }
 
 function templatePart(

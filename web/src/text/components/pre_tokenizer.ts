@@ -126,7 +126,7 @@ export function metaspaceOptions(options: Options): {
   options.value("str_rep"); // the replacement once more
   const scheme = options.oneOf("prepend_scheme", ["first", "never", "always"], "always");
   if (!options.boolean("add_prefix_space", true) && scheme !== "never")
-    options.wrong("add_prefix_space", 'true, as prepend_scheme isn\'t "never"', false);
+    options.wrong("prepend_scheme", '"never", as add_prefix_space is false (tokenizers refuses the file too)', scheme);
   return { replacement: options.character("replacement"), scheme, splits: options.boolean("split", true) };
 }
 

@@ -1,5 +1,6 @@
 // Special tokens around one text or two, token types, and the truncation of texts to what fits between them.
 import { wholeNumber } from "../../base/checks.js";
+import { fail } from "../../base/errors.js";
 
 /** A part of an input: special tokens, or one of the texts. All of its tokens have the same type. */
 export type TemplatePart =
@@ -8,6 +9,7 @@ export type TemplatePart =
 /** The inputs of a model: for one text, and for a pair of texts. */
 export interface Templates {
   readonly single: readonly TemplatePart[];
+  /** May leave out a text, in files of models that read no pairs. */
   readonly pair: readonly TemplatePart[];
 }
 
@@ -34,13 +36,17 @@ export interface Assembly {
  * Makes an input of the tokens of one text or two.
  *
  * @throws INVALID_ARGUMENT (maxLength): it isn't a number of tokens, or smaller than that of the special ones
+ * @throws UNSUPPORTED_MODEL (tokenizer.json post_processor): the template for a pair leaves out a text
  */
 export function assemble(
   { single, pair }: Templates,
   texts: readonly ArrayLike<number>[],
   { special, maxLength, keepsEnd }: Assembly,
 ): TypedTokens {
-  const parts = (texts.length === 1 ? single : pair).filter((part) => special || "text" in part);
+  const template = texts.length === 1 ? single : pair;
+  const lost = texts.findIndex((_, text) => !template.some((part) => "text" in part && part.text === text));
+  if (lost >= 0) refuseLost(lost);
+  const parts = template.filter((part) => special || "text" in part);
   const added = parts.reduce((sum, part) => sum + ("ids" in part ? part.ids.length : 0), 0);
   const why = added === 0 ? "" : `, as there are ${added} special tokens`;
   const room =
@@ -60,6 +66,12 @@ export function assemble(
   let at = 0;
   pieces.forEach((piece, i) => typeIds.fill(parts[i]!.type, at, (at += piece.length)));
   return { ids, typeIds };
+}
+
+function refuseLost(text: number): never {
+  const which = text === 0 ? "first" : "second";
+  const problem = `its template "pair" leaves out the ${which} text; encode texts one by one, or write the sequences A and B into "pair"`;
+  fail("UNSUPPORTED_MODEL", "tokenizer.json post_processor", problem);
 }
 
 /**

@@ -164,7 +164,7 @@ def template(rng, ids):
             parts.append({"Sequence": {"id": name, "type_id": rng.randint(0, 2)}})
         return parts + [special(rng.choice(SPECIALS)) for _ in range(rng.choice([0, 1, 1]))]
 
-    pair = ["A", "B"] if rng.random() < 0.9 else ["B", "A"]
+    pair = rng.choice([["A", "B"]] * 8 + [["B", "A"], ["A", "B", "A"], ["A"], ["B"], []])
     return {"type": "TemplateProcessing", "single": around("A"), "pair": around(*pair), "special_tokens": used}
 
 
