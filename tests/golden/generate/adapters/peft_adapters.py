@@ -101,16 +101,19 @@ def base_model(name):
 
 
 def write_adapter(target, name):
-    """Saves an adapter with random weights, as PEFT does."""
     base, config = ADAPTERS[name]
     model = peft.get_peft_model(base_model(base), peft.LoraConfig(task_type="CAUSAL_LM", **config))
+    save_adapter(target / name, name, base, model)
+
+
+def save_adapter(folder, name, base, model):
+    """Saves an adapter with random weights, as PEFT does."""
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             if "lora_" in key:
                 # strong enough to change every logit, and weak enough to leave a similar model
                 spread = 0.5 if key.endswith("bias") else 0.6 / parameter.shape[-1] ** 0.5
                 parameter.copy_(torch.from_numpy(spread * generator(f"{name}/{key}").standard_normal(parameter.shape)))
-    folder = target / name
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)

@@ -136,7 +136,7 @@ function infoOf(
     ...(files.hub !== undefined && { hub: files.hub }),
     kind: files.kind,
     rank: Math.max(...lowRanks.map(({ rank }) => rank)),
-    targets: targets.map(({ tensor }) => tensor.name),
+    targets: [...new Set(targets.map(({ tensor }) => tensor.name))],
     parameters: lowRanks.reduce((sum, { a, b, bias }) => sum + sizeOf(a.shape, b.shape, bias?.shape), 0),
     bytes: terms.reduce(
       (sum, { a, b, bias }) => sum + 4 * (a.values.length + b.values.length + (bias?.length ?? 0)),

@@ -8,7 +8,7 @@ import { columnsOf, rowsOf, type TensorRows, type WeightMapping } from "../weigh
 import { MODEL_MATRICES, namesOf, NO_LAYER } from "../weights/weight_mapper.js";
 import { invalid, type LowRank, unsupported } from "./low_rank.js";
 import { otherFormat, type OtherFormat } from "./other_format.js";
-import { olderName } from "./renamed_modules.js";
+import { type OlderName, olderName, type RowPart } from "./renamed_modules.js";
 
 /** A matrix as rows of numbers. @internal */
 export interface Matrix {
@@ -43,6 +43,8 @@ export interface Target {
   readonly mappings: readonly WeightMapping[];
   /** Row of B for each row of the model's tensor, if they are in another order. */
   readonly rowOf: ((row: number) => number) | undefined;
+  /** The rows of the model's tensor that it changes, if not all. */
+  readonly part: RowPart | undefined;
 }
 
 /**
@@ -56,24 +58,28 @@ export function findTargets(
   plan: ModelPlan,
   mappings: readonly WeightMapping[],
 ): Target[] {
-  const uses = usesOf(mappings);
+  const uses = usesOf(mappings.filter(({ isVector }) => !isVector));
   const isOther = (files.kind === "gguf") !== plan.reader.isGguf;
   return lowRanks.map((lowRank) => {
     // PEFT names modules as its version of transformers does, and the file as the model was first released.
-    const names = [lowRank.target, olderName(plan.reader.architecture, lowRank.target)];
-    const translated = isOther ? names.map((name) => otherFormat(plan, name)).find(Boolean) : undefined;
+    const names: OlderName[] = [{ name: lowRank.target }, olderName(plan.reader.architecture, lowRank.target)];
+    const translated = isOther ? names.map(({ name }) => otherFormat(plan, name)).find(Boolean) : undefined;
     if (isOther && translated === undefined) refuseFormat(files, lowRank, plan);
-    const inFile = translated === undefined ? names : [translated.name];
-    const found = inFile.map((name) => findUses(uses, plan, name)).find(Boolean);
-    if (found === undefined) return refuseMissing(files, lowRank, plan);
-    return checked(files, lowRank, found, translated);
+    const inFile: OlderName[] = translated === undefined ? names : [translated];
+    for (const { name, part } of inFile) {
+      const found = findUses(uses, plan, name);
+      if (found !== undefined) return checked(files, lowRank, found, part, translated);
+    }
+    // the gate of a shared expert, a linear layer with one output
+    const vectors = usesOf(mappings.filter(({ isVector }) => isVector));
+    if (inFile.some(({ name }) => findUses(vectors, plan, name))) refuseVector(files, lowRank);
+    return refuseMissing(files, lowRank, plan);
   });
 }
 
 function usesOf(mappings: readonly WeightMapping[]): ReadonlyMap<string, Uses> {
   const uses = new Map<string, Uses>();
   for (const mapping of mappings) {
-    if (mapping.isVector) continue;
     for (const tensor of new Set(mapping.parts.map((part) => part.tensor))) {
       const known = uses.get(tensor.name) ?? { tensor, mappings: [] };
       known.mappings.push(mapping);
@@ -105,7 +111,13 @@ function findUses(uses: ReadonlyMap<string, Uses>, plan: ModelPlan, name: string
   return tied && mapping && { tensor: tied.tensor, mappings: [{ ...mapping, slot: MODEL_MATRICES.indexOf("head") }] };
 }
 
-function checked(files: AdapterFiles, lowRank: LowRank, { tensor, mappings }: Uses, other?: OtherFormat): Target {
+function checked(
+  files: AdapterFiles,
+  lowRank: LowRank,
+  { tensor, mappings }: Uses,
+  part: RowPart | undefined,
+  other: OtherFormat | undefined,
+): Target {
   const { a, b, target } = lowRank;
   if (tensor.shape.length !== 2)
     unsupported(files.name, a.name, `changes ${named(target)}, which has all experts of a layer; that isn't supported`);
@@ -113,11 +125,11 @@ function checked(files: AdapterFiles, lowRank: LowRank, { tensor, mappings }: Us
   if (!isRead)
     unsupported(files.name, a.name, `changes ${named(target)}, which isn't a linear layer; that isn't supported`);
   const [rows, columns] = [b.shape[0]!, a.shape[1]!];
-  if (rows !== rowsOf(tensor) || columns !== columnsOf(tensor))
+  if (rows * (part?.of ?? 1) !== rowsOf(tensor) || columns !== columnsOf(tensor))
     invalid(
       files,
       a.name,
-      `changes a weight of ${rows} × ${columns}, but ${named(tensor.name)} of the model is ${tensor.shape.join(" × ")}: the adapter is of another base model${baseModel(files)}`,
+      `changes a weight of ${rows} × ${columns}, but ${named(tensor.name)} of the model is ${tensor.shape.join(" × ")}${part ? `, in ${part.of} parts` : ""}: the adapter is of another base model${baseModel(files)}`,
     );
   const { base } = lowRank;
   if (base !== undefined && base.shape.join() !== tensor.shape.join())
@@ -126,12 +138,17 @@ function checked(files: AdapterFiles, lowRank: LowRank, { tensor, mappings }: Us
       base.name,
       `replaces ${named(tensor.name)} by a weight of ${base.shape.join(" × ")} (the model has ${tensor.shape.join(" × ")}): the vocabulary was changed; merge the adapter with merge_and_unload()`,
     );
-  return { lowRank, tensor, mappings, rowOf: other?.rowOf };
+  return { lowRank, tensor, mappings, rowOf: other?.rowOf, part };
 }
 
 function refuseMissing(files: AdapterFiles, { a, target }: LowRank, plan: ModelPlan): never {
   const message = `changes ${named(target)}, which the model (${plan.reader.architecture}) doesn't have: the adapter is of another base model${baseModel(files)}`;
   return invalid(files, a.name, message);
+}
+
+function refuseVector(files: AdapterFiles, { a, target }: LowRank): never {
+  const message = `changes ${named(target)}, a weight with one output; that isn't supported: merge the adapter with merge_and_unload(), or train it without`;
+  return unsupported(files.name, a.name, message);
 }
 
 function refuseFormat(files: AdapterFiles, { a, target }: LowRank, plan: ModelPlan): never {
@@ -153,6 +170,7 @@ export function termsOf(target: Target, a: Matrix, given: Matrix, givenBias: Flo
   const order = rowOf && Array.from({ length: given.rows }, (_, row) => rowOf(row));
   const b = order === undefined ? given : pickRows(given, order);
   const bias = order === undefined ? givenBias : givenBias && pick(givenBias, order);
+  const first = (target.part?.index ?? 0) * given.rows; // of the tensor's rows
   return mappings.flatMap((mapping) => {
     let row = 0;
     const runs: { firstRow: number; rows: number[] }[] = [];
@@ -171,9 +189,13 @@ export function termsOf(target: Target, a: Matrix, given: Matrix, givenBias: Flo
         terms.push({ place: mapping, firstRow, a: down, b: up, bias: undefined, scale });
         continue;
       }
-      const last = runs.at(-1);
-      if (last !== undefined && last.firstRow + last.rows.length === firstRow) last.rows.push(...rows);
-      else runs.push({ firstRow, rows });
+      for (const [index, rowOfTensor] of rows.entries()) {
+        const rowOfB = rowOfTensor - first;
+        if (rowOfB < 0 || rowOfB >= given.rows) continue; // of another part
+        const last = runs.at(-1);
+        if (last !== undefined && last.firstRow + last.rows.length === firstRow + index) last.rows.push(rowOfB);
+        else runs.push({ firstRow: firstRow + index, rows: [rowOfB] });
+      }
     }
     for (const { firstRow, rows } of runs)
       terms.push({ place: mapping, firstRow, a, b: pickRows(b, rows), bias: bias && pick(bias, rows), scale });

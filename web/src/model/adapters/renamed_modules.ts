@@ -1,6 +1,18 @@
-// Names of modules that transformers 5 changed, while model files keep the older ones.
+// Names of modules that transformers 5 changed or split, while model files keep the older ones.
 
-type Renames = readonly (readonly [newer: RegExp, older: string])[];
+/** One of `of` equal parts of the rows of a weight. @internal */
+export interface RowPart {
+  readonly index: number;
+  readonly of: number;
+}
+
+type Renames = readonly (readonly [newer: RegExp, older: string, part?: RowPart])[];
+
+/** Modules whose weights are one in files, one after the other. */
+const split = (prefix: string, modules: readonly string[], older: string): Renames =>
+  modules.map((module, index) => [new RegExp(`${prefix}${module}\\.`), older, { index, of: modules.length }]);
+
+const QUERY_KEY_VALUE = ["q_proj", "k_proj", "v_proj"];
 
 const EXAONE: Renames = [
   [/^model\.embed_tokens\./, "transformer.wte."],
@@ -19,14 +31,18 @@ const NOMIC: Renames = [
   [/\.mlp\.up_proj\./, ".mlp.fc11."],
   [/\.mlp\.gate_proj\./, ".mlp.fc12."],
   [/\.mlp\.down_proj\./, ".mlp.fc2."],
+  ...split("\\.self_attn\\.", QUERY_KEY_VALUE, ".attn.Wqkv."),
 ];
 const JINA: Renames = [
   [/(^|\.)layers\./, "$1encoder.layers."],
   [/\.self_attn\.o_proj\./, ".mixer.out_proj."],
+  ...split("\\.self_attn\\.", QUERY_KEY_VALUE, ".mixer.Wqkv."),
 ];
 const GTE: Renames = [
   [/(^|\.)layers\./, "$1encoder.layer."],
   [/\.self_attn\.o_proj\./, ".attention.o_proj."],
+  ...split("\\.self_attn\\.", QUERY_KEY_VALUE, ".attention.qkv_proj."),
+  ...split("\\.mlp\\.", ["up_proj", "gate_proj"], ".mlp.up_gate_proj."),
 ];
 
 const GPT_NEOX: Renames = [[/^lm_head\./, "embed_out."]];
@@ -45,13 +61,26 @@ const RENAMES: Readonly<Record<string, Renames>> = {
   "nomic-bert": NOMIC,
   jina_embeddings_v3: JINA,
   gte: GTE,
+  new: GTE,
   gpt_neox: GPT_NEOX,
   gptneox: GPT_NEOX,
   hy_v3: HY_V3,
 };
 
-/** The name of a module's weight in model files, given its name in transformers 5. @internal */
-export function olderName(architecture: string, name: string): string {
+/** A weight in model files, and the part of its rows that a module of transformers 5 has; undefined for all. @internal */
+export interface OlderName {
+  readonly name: string;
+  readonly part?: RowPart;
+}
+
+/** The weight in model files, given its name in transformers 5. @internal */
+export function olderName(architecture: string, name: string): OlderName {
   const renames = Object.hasOwn(RENAMES, architecture) ? RENAMES[architecture]! : [];
-  return renames.reduce((changed, [newer, older]) => changed.replace(newer, older), name);
+  return renames.reduce<OlderName>(
+    (changed, [newer, older, part]) =>
+      newer.test(changed.name)
+        ? { ...changed, name: changed.name.replace(newer, older), ...(part && { part }) }
+        : changed,
+    { name },
+  );
 }
