@@ -32,6 +32,7 @@ export const TAGGED_FORMATS = {
     refuses: [
       /(?:^|\n)<parameter=[^>]*>(?:\n|$)/,
       /<\/parameter>\s*<(?:parameter=|\/function>\s*<\/tool_call>)/,
+      /<\/parameter>\s*<\/tool_call>\s*<tool_call>/, // the end of a call without </function>
       /<\/function>\s*<\/tool_call>\s*<tool_call>/,
     ],
   },

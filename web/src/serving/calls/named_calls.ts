@@ -87,6 +87,9 @@ export class NamedCallReader implements CallReader {
     if (headEnd < 0) return { at: headEnd === WAIT || noted === WAIT ? WAIT : NO, name };
     at = afterSpace(text, headEnd);
     if (at >= text.length) return { at: WAIT, name, isWhole: true };
-    return text[at] === "{" ? { at, name } : { at: NO };
+    if (text[at] !== "{") return { at: NO };
+    const first = text[afterSpace(text, at + 1)];
+    if (first === undefined) return { at: WAIT, name, isWhole: false };
+    return first === '"' || first === "}" ? { at, name } : { at: NO };
   }
 }

@@ -1,4 +1,5 @@
 // Reads strings as Python does (The Python Language Reference, section 2.5).
+import { type EscapeRules, unescapedPython } from "../../text/template/values/python_escapes.js";
 
 /** The text isn't a Python literal, or its end is missing. */
 export class NotPython extends Error {
@@ -9,22 +10,6 @@ export class NotPython extends Error {
 }
 
 const BEGIN = /(?<prefix>[rRuU]?)(?<quote>"""|'''|"|')/y;
-const SIMPLE: Readonly<Record<string, string>> = {
-  "\n": "",
-  "\\": "\\",
-  "'": "'",
-  '"': '"',
-  a: "\u0007",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-};
-/** Hexadecimal digits after `\x`, `\u` and `\U`. */
-const DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
-
 /** Whether a string may begin here. */
 export function isStringAt(text: string, at: number): boolean {
   BEGIN.lastIndex = at;
@@ -54,18 +39,14 @@ export function endQuote(text: string, begin: number, quote: string): number {
   throw new NotPython(true);
 }
 
+const RULES: EscapeRules = {
+  fail: () => {
+    throw new NotPython(false);
+  },
+  other: (all) => all,
+};
+
 /** @throws NotPython: an escape that Python refuses, or a name in `\N{…}` */
 export function unescaped(text: string): string {
-  return text.replace(/\\([0-7]{1,3}|[xuU][0-9a-fA-F]{0,8}|[^])/g, (all: string, escape: string) => {
-    if (/^[0-7]/.test(escape)) return String.fromCodePoint(parseInt(escape, 8));
-    const length = DIGITS[escape[0]!];
-    if (length !== undefined) {
-      const digits = escape.slice(1, length + 1);
-      const code = parseInt(digits, 16);
-      if (digits.length < length || code > 0x10ffff) throw new NotPython(false);
-      return String.fromCodePoint(code) + escape.slice(length + 1);
-    }
-    if (escape === "N") throw new NotPython(false);
-    return SIMPLE[escape] ?? all; // Python keeps the backslash of others
-  });
+  return unescapedPython(text, RULES);
 }

@@ -5,7 +5,7 @@ import { checkAttribute } from "./globals.js";
 import { runLoop } from "./loop.js";
 import { macroOf } from "./macro.js";
 import { concatenate } from "./values/python_text.js";
-import { type Ending, type Frame, Scope } from "./scope.js";
+import { type Ending, type Frame, Scope, SetLater } from "./scope.js";
 import type { Block, Program, Statement, Target } from "./parse/syntax.js";
 import { isTrue, itemsOf, iterate, typeName } from "./values/types.js";
 import { callable, Instance, Namespace, stringOf, Undefined, type Value } from "./values/values.js";
@@ -17,9 +17,7 @@ export function runTemplate(program: Program, variables: Iterable<[string, Value
 
 class Interpreter extends ExpressionRunner implements Frame {
   #text = "";
-  readonly #top = new Scope();
-  /** Inputs that are hidden until the template sets their names. Blocks see them. */
-  readonly #hidden = new Map<string, { input: Value; marker: Undefined }>();
+  readonly #top: Scope;
 
   constructor(
     private readonly program: Program,
@@ -27,15 +25,10 @@ class Interpreter extends ExpressionRunner implements Frame {
     budget: Budget,
   ) {
     super(budget);
-    if (program.blocks.size > 0) this.#top.set("self", this.#blocksByName());
-    for (const [name, value] of variables) this.#top.set(name, value);
-    for (const name of program.setLater) {
-      const input = this.#top.get(name);
-      if (input === undefined) continue;
-      const marker = new Undefined(`'${name}' is undefined`);
-      this.#hidden.set(name, { input, marker });
-      this.#top.set(name, marker);
-    }
+    const inputs = new Scope();
+    if (program.blocks.size > 0) inputs.set("self", this.#blocksByName());
+    for (const [name, value] of variables) inputs.set(name, value);
+    this.#top = new Scope(inputs);
   }
 
   text(): string {
@@ -120,6 +113,9 @@ class Interpreter extends ExpressionRunner implements Frame {
       case "block":
         this.#block(node, scope);
         return undefined;
+      case "undefine":
+        for (const name of node.names) scope.set(name, new SetLater(name));
+        return undefined;
       case "autoescape":
         if (isTrue(this.evaluate(node.value, scope)))
           throw new TypeError("the tag 'autoescape' is not supported: prompts aren't escaped. Use the filter 'escape'");
@@ -151,9 +147,7 @@ class Interpreter extends ExpressionRunner implements Frame {
   /** A block sees the template's variables, but not those of a loop around it unless it is scoped. */
   #block(block: Block, scope: Scope): void {
     if (block.isRequired) throw new TypeError(`Required block '${block.name}' not found`);
-    const inside = new Scope(block.isScoped ? scope : this.#top);
-    for (const [name, { input, marker }] of this.#hidden) if (inside.get(name) === marker) inside.set(name, input);
-    this.run(block.body, inside);
+    this.run(block.body, new Scope(block.isScoped ? scope : this.#top, true));
   }
 
   #blocksByName(): Instance {

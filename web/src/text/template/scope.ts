@@ -1,17 +1,29 @@
 // Where the variables of a running template are.
 import type { Budget } from "./budget.js";
 import type { Node, Statement, Target } from "./parse/syntax.js";
-import type { Value } from "./values/values.js";
+import { Undefined, type Value } from "./values/values.js";
+
+/** The value of a name that its scope sets later. */
+export class SetLater extends Undefined {
+  constructor(name: string) {
+    super(`'${name}' is undefined`);
+  }
+}
 
 /** The variables of a template, a macro's call or an iteration. */
 export class Scope {
   readonly #variables = new Map<string, Value>();
 
-  constructor(private readonly parent?: Scope) {}
+  /** @param isBlock - whether names that the scopes around it set later are those of the input here, as in Jinja's blocks */
+  constructor(
+    private readonly parent?: Scope,
+    private readonly isBlock = false,
+  ) {}
 
-  get(name: string): Value | undefined {
+  get(name: string, isInBlock = false): Value | undefined {
     const value = this.#variables.get(name);
-    return value === undefined ? this.parent?.get(name) : value;
+    const isHidden = value === undefined || (isInBlock && value instanceof SetLater);
+    return isHidden ? this.parent?.get(name, isInBlock || this.isBlock) : value;
   }
 
   set(name: string, value: Value): void {

@@ -1,6 +1,7 @@
 // Parses the statements of a template, with the grammar of jinja2/parser.py and of the extensions that transformers adds.
 import { ExpressionParser, isConstant, type Names } from "./expression_parser.js";
 import { normalized, tokensOf } from "./lexer.js";
+import { ScopeNotes } from "./scope_notes.js";
 import type { Block, Filter, Macro, Node, Parameter, Program, Statement, Target } from "./syntax.js";
 
 /** Parses a template. Takes linear time. @throws SyntaxError */
@@ -16,35 +17,32 @@ class Parser extends ExpressionParser {
   readonly #blocks = new Map<string, Block>();
   /** For each open macro, which special names it reads before it sets them. */
   readonly #macros: Map<string, "read" | "set">[] = [];
-  /** Names of the template's own scope, and whether the first thing that it does with one is to set it in any case. */
-  readonly #top = new Map<string, boolean>();
-  #scopes = 0;
+  /** Of the scope that is read. */
+  #notes = new ScopeNotes(undefined);
+  /** What is to be done when the whole template is read. */
+  readonly #atEnd: (() => void)[] = [];
   #isInLoop = false;
   #isTarget = false;
 
   program(): Program {
-    const body = this.#statements();
+    const body = this.#inside(false, () => this.#statements(), this.#notes);
     const [unknown] = this.unknown;
     if (unknown !== undefined) this.fail(unknown.message, unknown.token);
-    const setLater = [...this.#top].filter(([, isSetFirst]) => isSetFirst).map(([name]) => name);
-    return { body, blocks: this.#blocks, setLater };
+    for (const end of this.#atEnd) end();
+    return { body, blocks: this.#blocks };
   }
 
   protected override noteName(name: string, isSet: boolean): void {
-    if (!isSet && !this.#isTarget) this.#noteTop(name, false);
+    if (!isSet && !this.#isTarget) this.#notes.note(name, false);
     if (!SPECIAL_NAMES.includes(name) || (this.#isTarget && !isSet)) return;
     for (const macro of this.#macros) if (!macro.has(name)) macro.set(name, isSet ? "set" : "read");
-  }
-
-  #noteTop(name: string, isSetFirst: boolean): void {
-    if (this.#scopes === 0 && !this.#top.has(name)) this.#top.set(name, isSetFirst);
   }
 
   /** Notes what a tag sets, after the value that it reads. */
   #noteSet(target: Target): void {
     if (target.type === "tuple") for (const item of target.items) this.#noteSet(item);
-    else if (target.type === "namespaceAttribute") this.#noteTop(target.namespace, false);
-    else this.#noteTop(target.name, !this.maySkip);
+    else if (target.type === "namespaceAttribute") this.#notes.note(target.namespace, false);
+    else this.#notes.note(target.name, true);
   }
 
   /** Statements up to one of the end tags, whose name is returned. */
@@ -61,17 +59,24 @@ class Parser extends ExpressionParser {
   }
 
   /** Statements with a scope of their own. `isInLoop`: they may end a loop. */
-  #inside<T>(isInLoop: boolean, read: () => T): T {
-    const [wasInLoop, maySkip] = [this.#isInLoop, this.maySkip];
+  #inside(isInLoop: boolean, read: () => Statement[], notes = new ScopeNotes(this.#notes)): Statement[] {
+    const body = this.#apart(isInLoop, notes, read);
+    const names: string[] = [];
+    this.#atEnd.push(() => void names.push(...notes.undefinedAtFirst()));
+    return [{ type: "undefine", names }, ...body];
+  }
+
+  #apart<T>(isInLoop: boolean, notes: ScopeNotes, read: () => T): T {
+    const [wasInLoop, maySkip, outside] = [this.#isInLoop, this.maySkip, this.#notes];
     this.#isInLoop = isInLoop;
     this.maySkip = false;
-    this.#scopes += 1;
+    this.#notes = notes;
     try {
       return read();
     } finally {
-      this.#scopes -= 1;
       this.#isInLoop = wasInLoop;
       this.maySkip = maySkip;
+      this.#notes = outside;
     }
   }
 
@@ -141,13 +146,20 @@ class Parser extends ExpressionParser {
     this.maySkip = true;
     const branches: { test: Node; body: Statement[] }[] = [];
     let otherwise: Statement[] = [];
-    for (let end = "elif"; end === "elif";) {
-      const test = this.tuple({ withCondition: false });
-      const [body, next] = this.#statementsUntil("elif", "else", "endif");
-      branches.push({ test, body });
-      end = next;
-      if (end === "else") otherwise = this.#body("endif");
-    }
+    this.#notes.branches((branch) => {
+      for (let end = "elif"; end === "elif";) {
+        const test = this.tuple({ withCondition: false });
+        branch(() => {
+          const [body, next] = this.#statementsUntil("elif", "else", "endif");
+          branches.push({ test, body });
+          end = next;
+        });
+        if (end !== "elif")
+          branch(() => {
+            if (end === "else") otherwise = this.#body("endif");
+          });
+      }
+    });
     this.maySkip = before;
     return { type: "if", branches, otherwise };
   }
@@ -157,9 +169,17 @@ class Parser extends ExpressionParser {
     if (names(target).includes("loop")) this.fail("Can't assign to special loop variable in for-loop target");
     this.expect("name", "in");
     const iterable = this.tuple({ withCondition: false, end: "recursive" });
-    const test = this.skip("name", "if") ? this.#inside(false, () => this.expression()) : undefined;
+    const test = this.skip("name", "if")
+      ? this.#apart(false, new ScopeNotes(this.#notes), () => this.expression())
+      : undefined;
     const isRecursive = this.skip("name", "recursive");
-    const [body, end] = this.#inside(true, () => this.#statementsUntil("endfor", "else"));
+    let end = "";
+    const read = (): Statement[] => {
+      const [statements, next] = this.#statementsUntil("endfor", "else");
+      end = next;
+      return statements;
+    };
+    const body = this.#inside(true, read, new ScopeNotes(this.#notes, [...names(target), "loop"]));
     const otherwise = end === "else" ? this.#inside(this.#isInLoop && !isRecursive, () => this.#body("endfor")) : [];
     return { type: "for", target, iterable, test, body, otherwise, isRecursive };
   }
@@ -185,7 +205,11 @@ class Parser extends ExpressionParser {
       this.expect("=");
       variables.push({ target, value: this.expression() });
     }
-    return { type: "with", variables, body: this.#inside(this.#isInLoop, () => this.#body("endwith")) };
+    const notes = new ScopeNotes(
+      this.#notes,
+      variables.flatMap(({ target }) => names(target)),
+    );
+    return { type: "with", variables, body: this.#inside(this.#isInLoop, () => this.#body("endwith"), notes) };
   }
 
   #print(): Statement[] {
@@ -200,24 +224,27 @@ class Parser extends ExpressionParser {
   #macro(): Macro {
     const name = this.#name();
     this.noteName(name, true);
-    this.#noteTop(name, !this.maySkip);
-    const parameters = this.#inside(false, () => this.#parameters());
-    return this.#function(name, parameters, "endmacro");
+    this.#notes.note(name, true);
+    const notes = new ScopeNotes(this.#notes);
+    const parameters = this.#apart(false, notes, () => this.#parameters());
+    return this.#function(name, parameters, "endmacro", notes);
   }
 
   #call(): Statement {
-    const parameters = this.is("(") ? this.#inside(false, () => this.#parameters()) : [];
+    const notes = new ScopeNotes(this.#notes);
+    const parameters = this.is("(") ? this.#apart(false, notes, () => this.#parameters()) : [];
     const token = this.current;
     const call = this.expression();
     if (call.type !== "call") this.fail("expected call", token);
-    return { type: "callBlock", call, caller: this.#function(undefined, parameters, "endcall") };
+    return { type: "callBlock", call, caller: this.#function(undefined, parameters, "endcall", notes) };
   }
 
-  #function(name: string | undefined, parameters: readonly Parameter[], end: string): Macro {
+  #function(name: string | undefined, parameters: readonly Parameter[], end: string, notes: ScopeNotes): Macro {
     const special = new Map<string, "read" | "set">();
     const start = this.current;
     this.#macros.push(special);
-    const body = this.#inside(false, () => this.#body(end));
+    for (const parameter of parameters) notes.note(parameter.name, false);
+    const body = this.#inside(false, () => this.#body(end), notes);
     this.#macros.pop();
     const uses = new Set(SPECIAL_NAMES.filter((other) => special.get(other) === "read"));
     const caller = parameters.find((parameter) => parameter.name === "caller");
@@ -245,10 +272,8 @@ class Parser extends ExpressionParser {
   }
 
   #filter(): Statement {
-    return this.#inside(this.#isInLoop, () => {
-      const filter = this.filters(undefined, true) as Filter;
-      return { type: "filterBlock", filter, body: this.#body("endfilter") };
-    });
+    const filter = this.#apart(this.#isInLoop, this.#notes, () => this.filters(undefined, true) as Filter);
+    return { type: "filterBlock", filter, body: this.#inside(this.#isInLoop, () => this.#body("endfilter")) };
   }
 
   #block(): Block {
@@ -256,8 +281,8 @@ class Parser extends ExpressionParser {
     const name = this.expect("name").text;
     const isScoped = this.skip("name", "scoped");
     const isRequired = this.skip("name", "required");
-    const body = this.#inside(false, () => this.#body("endblock"));
-    const isBlank = body.every((statement) => statement.type === "text" && statement.text.trim() === "");
+    const body = this.#inside(false, () => this.#body("endblock"), new ScopeNotes(undefined));
+    const isBlank = body.every((one) => one.type === "undefine" || (one.type === "text" && one.text.trim() === ""));
     if (isRequired && !isBlank) this.fail("Required blocks can only contain comments or whitespace", token);
     this.skip("name", name);
     if (this.#blocks.has(name)) this.fail(`block '${name}' defined twice`, token);

@@ -117,6 +117,8 @@ export type Statement =
   | { readonly type: "filterBlock"; readonly filter: Filter; readonly body: readonly Statement[] }
   | { readonly type: "autoescape"; readonly value: Node; readonly body: readonly Statement[] }
   | { readonly type: "break" | "continue" }
+  /** At the beginning of a scope: names that it sets before it reads them. */
+  | { readonly type: "undefine"; readonly names: readonly string[] }
   | { readonly type: "unsupported"; readonly tag: string }
   | Macro
   | For
@@ -125,6 +127,4 @@ export type Statement =
 export interface Program {
   readonly body: readonly Statement[];
   readonly blocks: ReadonlyMap<string, Block>;
-  /** Variables that the template sets before it reads them. Until then they are undefined in its loops and macros, whatever its inputs are. */
-  readonly setLater: readonly string[];
 }
