@@ -32,6 +32,40 @@ test("for a config.json it prints the text of rw.describe()", async () => {
   assert.equal(ropes[0].pairs.length, 64);
 });
 
+test("sliding windows of a config.json, and keys of them with a wrong value", () =>
+  withFolder(async (folder) => {
+    const file = join(folder, "config.json");
+    const config = JSON.parse(await readFile(path("tests/golden/tiny_models/qwen3/config.json"), "utf8"));
+    const layers = config.num_hidden_layers;
+    const given = async (more) => writeFile(file, JSON.stringify({ ...config, layer_types: undefined, ...more }));
+    await given({ use_sliding_window: true, sliding_window: 64, max_window_layers: 1 });
+    const { stdout } = await ropewalk(["inspect", file]);
+    assert.match(stdout, /\nSliding windows\n {2}window of 64 tokens: layers? 1/);
+    const found = await inspected(file);
+    assert.deepEqual(found.windows, [{ window: 64, layers: Array.from({ length: layers - 1 }, (_, i) => i + 1) }]);
+    for (const [key, value] of [
+      ["use_sliding_window", 1],
+      ["sliding_window", "64"],
+      ["max_window_layers", "1"],
+      ["layer_types", "sliding_attention"],
+    ]) {
+      await given({ use_sliding_window: true, sliding_window: 64, [key]: value });
+      const { status, stderr } = await ropewalk(["inspect", file]);
+      assert.equal(status, 1);
+      assert.match(stderr, new RegExp(`^error: (config\\.json: )?${key}: must be `));
+    }
+  }));
+
+test("a config.json gives the memory that its model has, with windows or without", async () => {
+  for (const name of ["qwen3", "gemma3", "starcoder2_window", "mellum", "cohere2", "llama4_chunks"]) {
+    const model = path(`tests/golden/tiny_models/${name}`);
+    const config = await inspected(join(model, "config.json"), "--context", "96");
+    const files = await inspected(model, "--context", "96");
+    assert.deepEqual(config.cache, files.cache, name);
+    assert.deepEqual(config.windows, files.windows, name);
+  }
+});
+
 test("a section for each kind of layer, or for the chosen one", async () => {
   const { ropes } = await inspected(gemma3);
   assert.deepEqual(

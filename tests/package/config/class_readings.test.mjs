@@ -76,11 +76,17 @@ test("DeepSeek-V4: the base and share of flat rope_parameters aren't those of th
   const yarn = { rope_type: "yarn", rope_theta: 1e4, factor: 16, original_max_position_embeddings: 1000 };
   const attention = (rope_parameters) =>
     read("deepseek_v4", { rope_parameters }, kind("compress")).rope_scaling.attention_factor;
-  assert.equal(attention({ main, compress: yarn }), undefined);
+  assert.equal(attention({ main, compress: { ...yarn, partial_rotary_factor: 0.125 } }), undefined);
   assert.equal(attention(yarn), 1);
-  fails("INVALID_CONFIG", "rope_parameters.compress.rope_theta", () =>
-    read("deepseek_v4", { rope_parameters: { main, compress: { rope_type: "default" } } }, kind("compress")),
-  );
+  for (const [compress, missing] of [
+    [{ rope_type: "default" }, "rope_theta"],
+    [{ rope_type: "default", rope_theta: 1e4 }, "partial_rotary_factor"],
+  ]) {
+    const field = `rope_parameters.compress.${missing}`;
+    fails("INVALID_CONFIG", field, () =>
+      read("deepseek_v4", { rope_parameters: { main, compress } }, kind("compress")),
+    );
+  }
 });
 
 test("Dots 3: flat rope_parameters are those of all kinds, with one base", () => {

@@ -29,7 +29,7 @@ const REFUSALS = {
     /can't be proportional in "deepseek_v4"/,
     /head_dim: is \d+, but must be \d+ as qk_rope_head_dim/,
   ],
-  "its class takes another base than the released models have": [/rope_theta: is missing/],
+  "its class takes another value than the released models have": [/(rope_theta|partial_rotary_factor): is missing/],
   "a YaRN of three elements, whose second pair is scaled as the first, or of one, which has no frequency": [
     /leaves [13] rotated elements, but yarn needs an even number/,
   ],

@@ -25,6 +25,8 @@ export interface Source {
   readonly ropes: readonly LayerRope[];
   /** Indices of layers without RoPE; empty if that isn't known. */
   readonly layersWithoutRope: readonly number[];
+  /** Sliding window of each layer in tokens, 0 for full attention; empty if that isn't known. */
+  readonly windows: readonly number[];
   /** The parsed config.json, if the source is one. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Why no layer has RoPE, if that is so and the source is a config.json. */
@@ -144,6 +146,7 @@ async function modelSource(argument: string, { overrides, layerType, model }: So
     name: argument,
     ropes: chosen,
     layersWithoutRope: indicesOf(info.layers, ({ rope }) => rope === null),
+    windows: info.layers.map(({ window }) => window),
     info,
   };
 }

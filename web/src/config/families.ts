@@ -1,5 +1,5 @@
 // The model families whose layers share one RoPE: a table of what is known from their code and not in their files.
-import { type FamilyRow, paired, PERMUTED, QUERY_SCALAR } from "./family.js";
+import { type FamilyRow, HEAD_128, paired, PERMUTED, QUERY_SCALAR } from "./family.js";
 import type { RopeScaling } from "./types.js";
 
 const DEEPSEEK = ["interleaved_to_half", "interleaved"] as const;
@@ -54,11 +54,11 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     },
     { hf: "llama mistral", gguf: "llama llama-embed", hidden_size: 4096, num_attention_heads: 32 },
     { both: "chameleon", derives_head_dim: true },
-    { hf: "internlm3", head_dim: 128 },
+    { hf: "internlm3", ...HEAD_128 },
     { hf: "mixtral", rope_theta: 1e6 },
     { hf: "mllama mllama_text_model", rope_theta: 5e5, derives_head_dim: true },
     {
-      hf: "ministral3", gguf: "mistral3", head_dim: 128,
+      hf: "ministral3", gguf: "mistral3", ...HEAD_128,
       rope_scaling: yarn(16, 16384, { rope_theta: 1e6, ...MISTRAL_SCALES }),
     },
     { both: "smollm3", rope_theta: 2e6, no_rope_interval: 4 },
@@ -70,7 +70,7 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { hf: "granitemoehybrid", softmax: multiplier(1), only_if: ["position_embedding_type", "rope"] },
     { hf: "bamba", partial_rotary_factor: 0.5, share_in_parameters: true },
     // What Voxtral sets in the config of its text model.
-    { hf: "voxtral/llama", rope_theta: 1e8, head_dim: 128 },
+    { hf: "voxtral/llama", rope_theta: 1e8, ...HEAD_128 },
     {
       hf: "glmasr/llama", hidden_size: 2048, num_attention_heads: 16, max_position_embeddings: 8192,
       rope_scaling: { rope_theta: 1e4 },
@@ -90,17 +90,17 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
         "qwen2moe qwen3moe dream falcon falcon-h1 dbrx orion codeshell starcoder2 olmoe plamo plamo2 dots1 " +
         "llada-moe hunyuan-moe hunyuan-dense grovemoe jais2 rnd1 pangu-embedded cogvlm talkie hrm_text eurobert grok",
     },
-    { hf: "dia_decoder dia_encoder", head_dim: 128, softmax: 1 },
+    { hf: "dia_decoder dia_encoder", ...HEAD_128, softmax: 1 },
     { hf: "idefics deepseek_ocr2_text unlimited_ocr_text", gguf: "deepseek2-ocr", derives_head_dim: true },
     { hf: "olmo_hybrid", no_rope_if_theta_null: true },
     { hf: "hyperclovax", softmax: multiplier() },
-    { hf: "jetmoe", head_dim: 128, head_dim_key: "kv_channels" },
+    { hf: "jetmoe", ...HEAD_128, head_dim_key: "kv_channels" },
     { hf: "neucodec xcodec2 voxtral_realtime_encoder", head_dim: 64 },
     { hf: "timesfm2_5", head_dim: 80 },
-    { hf: "voxtral_realtime/voxtral_realtime_text", rope_theta: 1e6, head_dim: 128 },
-    { hf: "muse_glimmer_assistant", rope_theta: 5e5, head_dim: 128 },
+    { hf: "voxtral_realtime/voxtral_realtime_text", rope_theta: 1e6, ...HEAD_128 },
+    { hf: "muse_glimmer_assistant", rope_theta: 5e5, ...HEAD_128 },
     { hf: "granite_docling_text", softmax: multiplier(0.015625) },
-    { hf: "higgs_audio_v2", head_dim: 128, rope_scaling: llama3(5e5, 32, 1024, 0.125, 0.5) },
+    { hf: "higgs_audio_v2", ...HEAD_128, rope_scaling: llama3(5e5, 32, 1024, 0.125, 0.5) },
     { hf: "nanochat", reversed: true },
     {
       hf: "zamba2", head_dim_key: "attention_head_dim", head_dim_times: 2, softmax: { share: 0.5 },
@@ -112,17 +112,17 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { both: "qwen", theta_key: "rotary_emb_base" },
     {
       hf: "qwen3 seed_oss hrm_text molmo2_text qwen3_omni_moe_talker_code_predictor", gguf: "qwen3 seed_oss",
-      head_dim: 128,
+      ...HEAD_128,
     },
     { hf: "qwen3_next", gguf: "qwen3next", head_dim: 256, partial_rotary_factor: 0.25 },
     { hf: "apertus apertus1p5_text", gguf: "apertus", rope_theta: 1.2e7, rope_scaling: llama3(1.2e7, 8) },
-    { hf: "cwm", rope_theta: 1e6, head_dim: 128, rope_scaling: llama3(1e6, 16) },
-    { hf: "solar_open", rope_theta: 1e6, head_dim: 128, reads_partial: true },
+    { hf: "cwm", rope_theta: 1e6, ...HEAD_128, rope_scaling: llama3(1e6, 16) },
+    { hf: "solar_open", rope_theta: 1e6, ...HEAD_128, reads_partial: true },
     {
       hf: "bitnet flex_olmo exaone csm csm_depth_decoder_model evolla EvollaModel", gguf: "bitnet exaone",
       rope_theta: 5e5,
     },
-    { both: "hy_v3", rope_theta: 11158840, head_dim: 128 },
+    { both: "hy_v3", rope_theta: 11158840, ...HEAD_128 },
     { hf: "lfm2 lfm2_moe phimoe minimax emu3_text_model", gguf: "lfm2 lfm2moe phimoe", rope_theta: 1e6 },
     {
       hf: "phi phi-msft bailing_moe_v2 recurrent_gemma glmasr_encoder", gguf: "phi2 bailingmoe2",
@@ -152,8 +152,8 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { both: "nemotron", partial_rotary_factor: 0.5, partial_key: "rotary_percent" },
     { both: "openelm", theta_key: "rope_freq_constant" },
     { hf: "minimax_text_01 minimax_m1 MiniMaxText01 MiniMaxM1", gguf: "minimax-01", reads_rotary_dim: true },
-    { hf: "minimax_m2", gguf: "minimax-m2", rope_theta: 5e6, head_dim: 128, reads_partial: true, reads_rotary_dim: true },
-    { hf: "minimax_m3_vl_text", gguf: "minimax-m3", rope_theta: 5e6, head_dim: 128, reads_partial: true, ignores_rotary_dim: true },
+    { hf: "minimax_m2", gguf: "minimax-m2", rope_theta: 5e6, ...HEAD_128, reads_partial: true, reads_rotary_dim: true },
+    { hf: "minimax_m3_vl_text", gguf: "minimax-m3", rope_theta: 5e6, ...HEAD_128, reads_partial: true, ignores_rotary_dim: true },
     {
       hf: "gpt_oss", gguf: "gpt-oss", rope_theta: 150000, head_dim: 64, gguf_sliding: "same",
       rope_scaling: yarn(32, 4096, { truncate: false }),
@@ -179,15 +179,15 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
       derives_head_dim: true, rope_theta: 1e6, mrope: QWEN_2,
     },
     { hf: "qwen2_5_omni_text", rope_theta: 1e6, mrope: QWEN_2 },
-    { hf: "qwen2_5_omni_talker", rope_theta: 1e6, head_dim: 128, mrope: QWEN_2 },
-    { hf: "paddleocr_vl paddleocr_vl_text", gguf: "paddleocr", rope_theta: 5e5, head_dim: 128, mrope: QWEN_2 },
+    { hf: "qwen2_5_omni_talker", rope_theta: 1e6, ...HEAD_128, mrope: QWEN_2 },
+    { hf: "paddleocr_vl paddleocr_vl_text", gguf: "paddleocr", rope_theta: 5e5, ...HEAD_128, mrope: QWEN_2 },
     {
       hf: "qwen3_vl qwen3_vl_text", gguf: "qwen3vl qwen3vlmoe qwen3tts",
-      rope_theta: 5e5, head_dim: 128, mrope: QWEN_3,
+      rope_theta: 5e5, ...HEAD_128, mrope: QWEN_3,
     },
     { hf: "qwen3_vl_moe qwen3_vl_moe_text", rope_theta: 5e5, mrope: QWEN_3 },
     { hf: "qwen3_omni_moe_text qwen3_omni_moe_talker_text", rope_theta: 1e6, mrope: QWEN_3 },
-    { hf: "cosmos3_edge_text", head_dim: 128, rope_scaling: { rope_theta: 1e8 }, mrope: QWEN_3 },
+    { hf: "cosmos3_edge_text", ...HEAD_128, rope_scaling: { rope_theta: 1e8 }, mrope: QWEN_3 },
     {
       hf: "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", gguf: "qwen35 qwen35moe qwen4exp",
       head_dim: 256, partial_rotary_factor: 0.25, mrope: QWEN_3_5,
@@ -209,22 +209,22 @@ export const sharedRopeRows = (): readonly FamilyRow[] => [
     { hf: "neobert", gguf: "neo-bert" },
     { hf: "roformer", derives_head_dim: true, unread: NO_ROPE_KEYS },
     { hf: "gptj codegen", gguf: "gptj", derives_head_dim: true, unread: NO_ROPE_KEYS, rotary_dim: 64 },
-    { hf: "helium", rope_theta: 1e5, head_dim: 128 },
+    { hf: "helium", rope_theta: 1e5, ...HEAD_128 },
     { hf: "moonshine", partial_rotary_factor: 0.9 },
     { hf: "moonshine_streaming", reads_partial: true, rope_scaling: { rope_theta: 1e4, partial_rotary_factor: 0.8 } },
     { hf: "blt_patcher", derives_head_dim: true },
     { hf: "blt_global_transformer blt_local_decoder blt_local_encoder", derives_head_dim: true, rope_theta: 5e5 },
-    { hf: "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", rope_theta: 20000, head_dim: 128 },
+    { hf: "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", rope_theta: 20000, ...HEAD_128 },
     { hf: "cohere ernie4_5_moe", gguf: "command-r", rope_theta: 5e5 },
     { both: "chatglm", partial_rotary_factor: 0.5 },
     {
       hf: "glm glm4", gguf: "glm4",
-      head_dim: 128, partial_rotary_factor: 0.5, mrope: CHUNKED, sections_pair_half: true,
+      ...HEAD_128, partial_rotary_factor: 0.5, mrope: CHUNKED, sections_pair_half: true,
     },
-    { hf: "ernie4_5", gguf: "ernie4_5 ernie4_5-moe", rope_theta: 5e5, head_dim: 128, mrope: { layout: "ernie" } },
+    { hf: "ernie4_5", gguf: "ernie4_5 ernie4_5-moe", rope_theta: 5e5, ...HEAD_128, mrope: { layout: "ernie" } },
     {
       hf: "llama4 llama4_text", gguf: "llama4",
-      rope_theta: 5e5, head_dim: 128, no_rope_interval: 4, no_rope_temperature: true, gguf_sliding: "same",
+      rope_theta: 5e5, ...HEAD_128, no_rope_interval: 4, no_rope_temperature: true, gguf_sliding: "same",
     },
     { hf: "deepseek_v2", gguf: "deepseek2 plm", mla: true },
     { gguf: "dots3note", mla: true, gguf_sliding: "plain" },

@@ -1,5 +1,5 @@
 // The model families whose layers differ: in their RoPE, or in whether they have one.
-import { type FamilyRow, type LayerRope, paired, QUERY_KEY, QUERY_SCALAR } from "./family.js";
+import { type FamilyRow, HEAD_128, type LayerRope, paired, QUERY_KEY, QUERY_SCALAR } from "./family.js";
 
 type Layers = Record<string, LayerRope>;
 
@@ -22,13 +22,14 @@ const DEEPSEEK_V4: Layers = {
   main: {
     rope_theta: 1e4,
     theta_key: "rope_theta",
+    needs_keys: true,
     also: ["sliding_attention"],
   },
   compress: {
     rope_theta: 160000,
     theta_key: "compress_rope_theta",
     attention_factor: 1,
-    needs_theta: true,
+    needs_keys: true,
     scaled: true,
     also: ["compressed_sparse_attention", "heavily_compressed_attention"],
   },
@@ -65,20 +66,20 @@ export const layeredRows = (): readonly FamilyRow[] => [
       head_dim: 256, softmax: 1, layers: GEMMA_4, unread: UNREAD, max_position_embeddings: 131072,
     },
     { hf: "modernbert modernbert-decoder", gguf: "modern-bert", derives_head_dim: true, layers: MODERNBERT, gguf_sliding: "plain" },
-    { hf: "ultrabert", layers: kinds({ rope_theta: 2560000, needs_theta: true }, { rope_theta: 1e4, needs_theta: true }) },
+    { hf: "ultrabert", layers: kinds({ rope_theta: 2560000, needs_keys: true }, { rope_theta: 1e4, needs_keys: true }) },
     {
       hf: "olmo3", gguf: "olmo2", gguf_sliding: "base",
       layers: kinds({ ...FULL, rope_theta: 5e5 }, { rope_theta: 5e5 }),
     },
     {
-      both: "laguna", head_dim: 128, unread: UNREAD, gguf_sliding: "base",
+      both: "laguna", ...HEAD_128, unread: UNREAD, gguf_sliding: "base",
       layers: kinds(
         { rope_theta: 5e5, partial_rotary_factor: 0.5 },
         { rope_theta: 1e4, partial_rotary_factor: 1 },
       ),
     },
     {
-      both: "mellum", head_dim: 128, reads_partial: true, unread: UNREAD, gguf_sliding: "base",
+      both: "mellum", ...HEAD_128, reads_partial: true, unread: UNREAD, gguf_sliding: "base",
       layers: kinds({ rope_theta: 5e5 }, { rope_theta: 1e4 }),
     },
     {
@@ -88,17 +89,17 @@ export const layeredRows = (): readonly FamilyRow[] => [
     },
     {
       hf: "step3p5 step3p7", gguf: "step35",
-      head_dim: 128, reads_partial: true, unread: "partial_rotary_factor", softmax: QUERY_KEY, gguf_sliding: "plain", gguf_halves_full: true,
-      layers: kinds({ ...FULL, rope_theta: 1e4 }, { rope_theta: 1e4, theta_key: "rope_theta" }),
+      ...HEAD_128, reads_partial: true, unread: "partial_rotary_factor", softmax: QUERY_KEY, gguf_sliding: "plain", gguf_halves_full: true,
+      layers: kinds({ ...FULL, rope_theta: 1e4, needs_keys: true }, { rope_theta: 1e4, theta_key: "rope_theta", needs_keys: true }),
     },
     {
-      hf: "lfm3", head_dim: 128, reads_partial: false,
+      hf: "lfm3", ...HEAD_128, reads_partial: false,
       layers: kinds(
         {
           rope_theta: 1e6, rope_type: "proportional", partial_means: "proportional",
-          partial_rotary_factor: 0.5, needs_theta: true,
+          partial_rotary_factor: 0.5, needs_keys: true,
         },
-        { rope_theta: 1e4, needs_theta: true },
+        { rope_theta: 1e4, needs_keys: true },
       ),
     },
     { hf: "dory", head_dim: 256, layers: kinds({ rope_theta: 1e7 }, { rope_theta: 1e4 }) },
@@ -110,7 +111,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
       ),
     },
     {
-      hf: "zaya", head_dim: 128,
+      hf: "zaya", ...HEAD_128,
       layers: {
         hybrid: { rope_theta: 5e6, partial_rotary_factor: 0.5 },
         hybrid_sliding: { rope_theta: 1e4, partial_rotary_factor: 0.5 },
@@ -121,10 +122,10 @@ export const layeredRows = (): readonly FamilyRow[] => [
       hf: "exaone4 exaone4_5 exaone4_5_text exaone_moe", gguf: "exaone4 exaone-moe",
       sliding_only: 1, gguf_sliding: "same",
     },
-    { both: "afmoe", head_dim: 128, sliding_only: true, gguf_sliding: "same" },
-    { hf: "flint lara_mini muse_glimmer_text", head_dim: 128, sliding_only: true },
-    { hf: "beam", head_dim: 128, sliding_only: true, unread: UNREAD },
-    { hf: "kolibri1", head_dim: 128, sliding_only: 1 },
+    { both: "afmoe", ...HEAD_128, sliding_only: true, gguf_sliding: "same" },
+    { hf: "flint lara_mini muse_glimmer_text", ...HEAD_128, sliding_only: true },
+    { hf: "beam", ...HEAD_128, sliding_only: true, unread: UNREAD },
+    { hf: "kolibri1", ...HEAD_128, sliding_only: 1 },
     { hf: "muse_spark_text", head_dim: 64, sliding_only: true, rope_scaling: { rope_theta: 5e5 } },
     { gguf: "maple", sliding_only: true, gguf_sliding: "same" },
   ]),
@@ -137,7 +138,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
     { gguf: "muse-glimmer", sliding_only: true, gguf_sliding: "base" },
     { both: "cohere2", sliding_only: true, gguf_sliding: "same" },
     {
-      hf: "cohere2_moe", gguf: "cohere2moe", head_dim: 128, sliding_only: true, gguf_sliding: "same",
+      hf: "cohere2_moe", gguf: "cohere2moe", ...HEAD_128, sliding_only: true, gguf_sliding: "same",
       unread: "rope_scaling", share_in_parameters: true,
     },
   ]),
@@ -146,7 +147,7 @@ export const layeredRows = (): readonly FamilyRow[] => [
       hf: "dots3_note_text", mla: "share", reads_partial: true, reads_flat_parameters: "all",
       layers: {
         indexed_attention: { rope_theta: 8e7, theta_key: "rope_theta" },
-        sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta", needs_theta: true },
+        sliding_attention: { rope_theta: 50000, theta_key: "swa_rope_theta", needs_keys: true },
       },
     },
   ]),

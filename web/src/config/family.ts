@@ -4,8 +4,8 @@ import type { MropeLayout, Pairing, RopeScaling, RopeType } from "./types.js";
 /** The RoPE of one kind of layer, in a family whose layers differ. */
 export interface LayerRope {
   rope_theta: number;
-  /** The class has this base only if rope_parameters is absent; the keys of a kind must have theirs. */
-  needs_theta?: true;
+  /** The class has this base only if rope_parameters is absent; the keys of a kind must have theirs (and, in DeepSeek-V4, a share). */
+  needs_keys?: true;
   /** Key of older config.json files with this kind's base. */
   theta_key?: string;
   rope_type?: RopeType;
@@ -132,6 +132,9 @@ export interface FamilyRow extends Omit<Family, "pairing" | "gguf_pairing"> {
   both?: string;
   pairing: Pairing | readonly [hf: Pairing, gguf: Pairing];
 }
+
+/** Heads of this width, which some thirty families have. */
+export const HEAD_128 = { head_dim: 128 };
 
 /** The softmax scale of Step-3.5, and Gemma's. */
 export const QUERY_KEY = { key: "query_pre_attn_scalar", power: -0.5 };

@@ -66,7 +66,7 @@ export function readHuggingFace(
   if (without !== undefined) failWithoutRope(text.path + without[0], without[1]);
   const names = ["rope_scaling", "rope_parameters"].filter((name) => isGiven(text.config, name));
   checkUnread(text, family);
-  const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text.config, family)));
+  const nestedName = names.find((name) => isByKind(text.config[name], kindNames(text, family)));
   const flat = names.filter((name) => name !== nestedName);
   checkFlat(text, family, flat);
   if (nestedName === "rope_scaling" && family.layers !== undefined) failUnread(text, nestedName);
@@ -80,7 +80,7 @@ export function readHuggingFace(
   }
   checkScaledLayers(text, shared);
   if (nestedName === undefined && family.layers === undefined) {
-    checkSharedKind(layer_type, listOf(text.config, "layer_types"), slidingOnly(text.config, family));
+    checkSharedKind(layer_type, listOf(text, "layer_types"), slidingOnly(text.config, family));
     const keys = flat.length > 0 ? shared : (family.rope_scaling ?? shared);
     return readRope(text, family, withGteNtk(withDynamicNtk(keys, text.config), text.model_type), sharedName);
   }

@@ -23,8 +23,8 @@ export interface GivenScalings {
 }
 
 /** The names of layer kinds. In rope_parameters they tell a scaling per kind from the keys of one scaling. */
-export function kindNames(config: Dict, family: Partial<Family>): ReadonlySet<unknown> {
-  return new Set([...COMMON_KINDS, ...listOf(config, "layer_types"), ...Object.keys(family.layers ?? {})]);
+export function kindNames(text: TextConfig, family: Partial<Family>): ReadonlySet<unknown> {
+  return new Set([...COMMON_KINDS, ...listOf(text, "layer_types"), ...Object.keys(family.layers ?? {})]);
 }
 
 /** The keys of two objects that describe the same scaling. Keys in both must have the same value. */
@@ -44,7 +44,7 @@ export function readLayerKinds(
   given: GivenScalings,
 ): Map<string, LayerKind> {
   const { nested, nestedName, shared, sharedName } = given;
-  const kinds = kindNames(text.config, family);
+  const kinds = kindNames(text, family);
   // Keys next to the kinds are leftovers of conversions. transformers ignores them; here they are checked, then
   // ignored.
   readScaling(Object.fromEntries(Object.entries(nested).filter(([key]) => !kinds.has(key))), text.path + nestedName);
@@ -54,7 +54,7 @@ export function readLayerKinds(
     fail("INVALID_CONFIG", text.path + sharedName, "isn't used by any kind of layer of this model");
   }
   const names = new Set([...Object.keys(nested).filter((key) => kinds.has(key)), ...Object.keys(family.layers ?? {})]);
-  const layer_types = listOf(text.config, "layer_types").map((type) =>
+  const layer_types = listOf(text, "layer_types").map((type) =>
     typeof type === "string" ? kindOf(family, type) : type,
   );
   const listed = [...names].some((name) => layer_types.includes(name));
@@ -87,14 +87,17 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   if ((isAbsent(dict) || layer.keeps_share) && partial_rotary_factor !== undefined)
     keys.partial_rotary_factor ??= partial_rotary_factor;
   if (layer.partial_means !== undefined && isShareByDefault(keys)) keys.rope_type = layer.partial_means;
-  const at = firstLayerOf(text.config, name);
-  const partial = listOf(text.config, "partial_rotary_factors")[at];
+  const at = firstLayerOf(text, name);
+  const partial = listOf(text, "partial_rotary_factors")[at];
   if (partial !== undefined)
     keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
   const head_dim = kindHeadDim(text, layer, at);
-  if (layer.needs_theta && !isAbsent(dict) && keys.rope_theta === undefined) {
-    const message = "is missing; its class takes another base than the released models have";
-    fail("INVALID_CONFIG", `${text.path}${where}.rope_theta`, message);
+  if (layer.needs_keys && !isAbsent(dict)) {
+    const share = family.rotates_last ? (keys.partial_rotary_factor ?? text.config["partial_rotary_factor"]) : 1;
+    const missing =
+      keys.rope_theta === undefined ? "rope_theta" : isAbsent(share) ? "partial_rotary_factor" : undefined;
+    const message = "is missing; its class takes another value than the released models have";
+    if (missing !== undefined) fail("INVALID_CONFIG", `${text.path}${where}.${missing}`, message);
   }
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);
   return readRope(text, family, keys, where, { head_dim });
@@ -111,8 +114,8 @@ function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Part
   return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, `${path}${theta_key ?? ""}`);
 }
 
-function firstLayerOf(config: Dict, kind: string): number {
-  return Math.max(0, listOf(config, "layer_types").indexOf(kind));
+function firstLayerOf(text: TextConfig, kind: string): number {
+  return Math.max(0, listOf(text, "layer_types").indexOf(kind));
 }
 
 function kindHeadDim(text: TextConfig, layer: Partial<LayerRope>, at: number): number | undefined {

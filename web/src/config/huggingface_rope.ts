@@ -22,6 +22,9 @@ const MAX_LENGTH = [
   "model_max_length",
 ];
 
+/** Names of a model's sizes. */
+export const SIZE_KEYS: readonly string[] = [...HEAD_DIM, ...HIDDEN_SIZE, ...HEADS, ...MAX_LENGTH];
+
 /** A config.json, or the part of it that describes the language model. */
 export interface TextConfig {
   config: Dict;
@@ -307,7 +310,8 @@ export function integerOf(text: TextConfig, names: readonly string[]): number | 
   return numberOf(text, names, integerAt);
 }
 
-/** A list in the config; empty if it is absent. */
-export function listOf(config: Dict, name: string): readonly unknown[] {
-  return isArray(config[name]) ? config[name] : [];
+/** A list in the config; empty if it is absent. @throws INVALID_CONFIG for another value */
+export function listOf({ config, path }: TextConfig, name: string): readonly unknown[] {
+  const list = config[name] ?? [];
+  return isArray(list) ? list : fail("INVALID_CONFIG", path + name, "must be a list");
 }

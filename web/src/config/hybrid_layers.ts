@@ -10,8 +10,8 @@ type Rule = (text: TextConfig) => HasRope;
 /** Layers that a key lists. */
 const listedIn =
   (key: string, absent: HasRope): Rule =>
-  ({ config }) =>
-    isAbsent(config[key]) ? absent : (layer) => listOf(config, key).includes(layer);
+  (text) =>
+    isAbsent(text.config[key]) ? absent : (layer) => listOf(text, key).includes(layer);
 
 /** Every n-th layer. */
 const everyNth =
@@ -24,8 +24,8 @@ const everyNth =
 /** Layers that a list of 1 (attention) and 0 (linear attention) names. */
 const flaggedIn =
   (key: string, absent: HasRope): Rule =>
-  ({ config }) =>
-    isAbsent(config[key]) ? absent : (layer) => listOf(config, key)[layer] === 1;
+  (text) =>
+    isAbsent(text.config[key]) ? absent : (layer) => listOf(text, key)[layer] === 1;
 
 const always =
   (hasRope: HasRope): Rule =>
@@ -33,8 +33,8 @@ const always =
     hasRope;
 
 /** recurrent_gemma repeats a list of blocks. */
-const repeatedBlocks: Rule = ({ config }) => {
-  const given = listOf(config, "block_types");
+const repeatedBlocks: Rule = (text) => {
+  const given = listOf(text, "block_types");
   const blocks = given.length > 0 ? given : ["recurrent", "recurrent", "attention"];
   return (layer) => blocks[layer % blocks.length] === "attention";
 };

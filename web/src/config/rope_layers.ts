@@ -44,7 +44,7 @@ function huggingFaceLayers(source: Dict, pairing: Pairing | undefined): boolean[
   const { config, path, model_type } = text;
   const name = nestedFamily(text.outer, model_type);
   const family = knownFamily("hf", name);
-  const types = ["layer_types", "layers_block_type"].map((key) => listOf(config, key)).find((list) => list.length > 0);
+  const types = ["layer_types", "layers_block_type"].map((key) => listOf(text, key)).find((list) => list.length > 0);
   const named = LAYERS.find((key) => !isAbsent(config[key]));
   const count = named === undefined ? types?.length : integerAt(config[named], path + named);
   const layers = layerIndices(count, path + (named ?? "num_hidden_layers"));

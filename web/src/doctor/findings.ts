@@ -1,5 +1,6 @@
 // What a file's findings have in common: the case that they look at, and where each is known from.
 import { type Dict, isDict } from "../base/dict.js";
+import { isArray } from "../base/typed_arrays.js";
 import type { Ropewalk } from "../load/runtime.js";
 import type { Finding, LayerGroup, Severity, SystemReport } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
@@ -45,13 +46,21 @@ export function finding(code: string, severity: Severity, field: string, text: s
   return { code, severity, field, text, source };
 }
 
-/** The scaling in a file as it is written, and its path. A scaling by kind of layer gives that of `kind`. */
+/** The scaling in a file as it is written, and its path. A scaling by kind of layer gives that of `kind`, or of the only kind. */
 export function writtenScaling(facts: Facts, kind: string | null): { scaling: Dict; path: string } {
   if (facts.isGguf) return { scaling: {}, path: `${facts.prefix}rope.scaling` };
   const name = isDict(valueOf(facts, "rope_parameters")) ? "rope_parameters" : "rope_scaling";
   const given = valueOf(facts, name);
   const path = facts.prefix + name;
   if (!isDict(given)) return { scaling: {}, path };
-  const nested = kind === null ? undefined : given[kind];
-  return isDict(nested) ? { scaling: nested, path: `${path}.${kind}` } : { scaling: given, path };
+  const own = kind ?? onlyKind(facts, given);
+  const nested = given[own];
+  return isDict(nested) ? { scaling: nested, path: `${path}.${own}` } : { scaling: given, path };
+}
+
+/** The kind of layer whose keys count in a model whose layers share a RoPE; "" if the keys aren't by kind. */
+function onlyKind(facts: Facts, given: Dict): string {
+  const kinds = Object.keys(given).filter((kind) => isDict(given[kind]));
+  const types = valueOf(facts, "layer_types");
+  return (isArray(types) ? kinds.find((kind) => types.includes(kind)) : undefined) ?? kinds[0] ?? "";
 }

@@ -4,6 +4,7 @@ import { problemOf, RopewalkError } from "../base/errors.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ConfigRopes, configRopes } from "../model/config_ropes.js";
 import type { Finding } from "./diagnosis.js";
+import { misspeltKeys } from "./misspelt_keys.js";
 
 /** What could be read of a file. */
 export interface KnownConfig {
@@ -21,7 +22,7 @@ const MOST_KEYS = 20;
  * Reads a file's RoPEs. A key that nothing reads is left out, as transformers does, and becomes a finding; any other fault ends the reading.
  */
 export function readKnownConfig(source: Dict): KnownConfig {
-  const findings: Finding[] = [];
+  const findings: Finding[] = misspeltKeys(source);
   let readable = source;
   for (let attempt = 0; attempt <= MOST_KEYS; attempt++) {
     try {
@@ -54,7 +55,8 @@ export function faultOf(error: RopewalkError): Finding {
   const { code, field } = error;
   const reason = problemOf(error);
   const text = code === "UNKNOWN_FAMILY" ? `${reason.split("; pass ")[0]}. ${OTHER_FAMILY}` : `${reason}.`;
-  return { code: FAULTS[code] ?? "invalid-config", severity: "error", field, text, source: "docs/errors.md" };
+  const key = code === "INVALID_FILE" ? field.slice(field.indexOf(": ") + 1).trim() : field; // without the file's name
+  return { code: FAULTS[code] ?? "invalid-config", severity: "error", field: key, text, source: "docs/errors.md" };
 }
 
 /** A model without RoPE, which isn't wrong. */

@@ -122,10 +122,14 @@ export class ConfigReader {
     return value;
   }
 
-  /** A list with a value for each layer, or for some of them. Undefined if there is none. */
+  /** A list with a value for each layer, or for some of them. Undefined if there is none, or one number for all. */
   list(key: ConfigKey): readonly unknown[] | undefined {
     const { value, path } = this.find(key);
-    if (!Array.isArray(value)) return undefined;
+    if (!Array.isArray(value)) {
+      const isOther = !this.isGguf && value !== undefined && typeof value !== "number";
+      if (isOther) this.refuse("INVALID_FILE", path, `must be a list (got ${show(value)})`);
+      return undefined;
+    }
     if (value.length > MAX_LAYERS)
       this.refuse("INVALID_FILE", path, `must have at most ${MAX_LAYERS} values (got ${value.length})`);
     return value as unknown[];

@@ -29,6 +29,8 @@ export interface ConfigRopes {
   readonly ropes: readonly LayerRope[];
   /** Indices of layers without RoPE; empty if that isn't known. */
   readonly layersWithoutRope: readonly number[];
+  /** Sliding window of each layer in tokens, 0 for full attention; empty if the architecture isn't known. */
+  readonly windows: readonly number[];
   /** Why no layer has RoPE; undefined if one has. */
   readonly noRope?: RopewalkError;
 }
@@ -39,14 +41,16 @@ const LAYER_KINDS = ["full_attention", "sliding_attention", "chunked_attention",
 /**
  * The RoPEs of a config.json or GGUF source, by kind of layer; none for a model without RoPE and without overrides.
  * @param layerType - only this kind of layer
- * @throws {@link RopewalkError} as `ropeConfig()` and `ropeLayers()`.
+ * @throws {@link RopewalkError} as `ropeConfig()` and `ropeLayers()`, and INVALID_FILE for keys of windows as `rw.model()`.
  * @internal
  */
 export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?: string): ConfigRopes {
   const hasRope = layersOf(source, overrides);
   const layersWithoutRope = indicesOf(hasRope, (layerHasRope) => !layerHasRope);
-  const windows = windowsOf(source, hasRope.length);
-  const types = layerTypesOf(source, windows);
+  const windows = layerWindows(source, hasRope.length, ({ window }) => window !== undefined); // chunks aren't windows
+  const known = { layersWithoutRope, windows };
+  const ownWindows = windowsOf(source, hasRope.length);
+  const types = layerTypesOf(source, ownWindows);
   const ofKind = (kind: string): number[] =>
     indicesOf(hasRope, (layerHasRope, layer) => layerHasRope && types[layer] === kind);
   const read = (layer_type?: string): RopeConfig =>
@@ -57,12 +61,12 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
   if (layerType !== undefined) {
     const rope = read(layerType);
     checkHasKind(source, hasRope.length, layerType);
-    return { ropes: [{ kind: layerType, rope, layers: ofKind(layerType) }], layersWithoutRope };
+    return { ropes: [{ kind: layerType, rope, layers: ofKind(layerType) }], ...known };
   }
   try {
-    return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], layersWithoutRope };
+    return { ropes: [{ kind: undefined, rope: read(), layers: indicesOf(hasRope, Boolean) }], ...known };
   } catch (error) {
-    if (overrides === undefined && isAboutNoRope(error)) return { ropes: [], layersWithoutRope, noRope: error };
+    if (overrides === undefined && isAboutNoRope(error)) return { ropes: [], ...known, noRope: error };
     if (!(error instanceof RopewalkError) || error.field !== "layer_type") throw error;
     const kinds = new Set([...LAYER_KINDS, ...types.filter((type) => typeof type === "string")]);
     const ropes = [...kinds].flatMap((kind): LayerRope[] => {
@@ -72,11 +76,11 @@ export function configRopes(source: Dict, overrides?: RopeOverrides, layerType?:
       );
       if (rope === undefined) return [];
       const layers = ofKind(kind);
-      const window = windows[layers[0] ?? -1];
+      const window = ownWindows[layers[0] ?? -1];
       return [{ kind, rope, layers, ...(window !== undefined && { window }) }];
     });
     if (ropes.length === 0) throw error;
-    return { ropes: ofLayers(ropes, hasRope), layersWithoutRope };
+    return { ropes: ofLayers(ropes, hasRope), ...known };
   }
 }
 
@@ -105,6 +109,8 @@ function windowsOf(source: Dict, count: number): number[] {
 
 /**
  * Window or chunk of each layer in tokens, 0 for full attention; empty if the architecture isn't known or doesn't match.
+ * @throws {@link RopewalkError} INVALID_FILE for a key of windows with a wrong value, as `rw.model()`. What else a model
+ * needs may be missing.
  * @internal
  */
 export function layerWindows(
@@ -112,14 +118,21 @@ export function layerWindows(
   count: number,
   matches: (architecture: Architecture) => boolean = () => true,
 ): number[] {
-  const windows = ifSupported(source, (reader, architecture) => {
-    if (!matches(architecture)) return [];
-    const shapeOf = architecture.layer?.(reader);
-    const windowOf = architecture.window?.(reader) ?? ((layer: number): number => shapeOf?.(layer).chunk ?? 0);
-    return Array.from({ length: count }, (_, layer) => windowOf(layer));
-  });
+  const windows = ifSupported(
+    source,
+    (reader, architecture) => {
+      if (!matches(architecture)) return [];
+      const shapeOf = architecture.layer?.(reader);
+      const windowOf = architecture.window?.(reader) ?? ((layer: number): number => shapeOf?.(layer).chunk ?? 0);
+      return Array.from({ length: count }, (_, layer) => windowOf(layer));
+    },
+    WINDOW_KEYS,
+  );
   return windows ?? [];
 }
+
+/** Keys, at the end of an error's field, that say which layers have a window, and of how many tokens. */
+const WINDOW_KEYS = /: (\S+\.)?(use_sliding_window|sliding_window(_pattern)?|max_window_layers|layer_types)$/;
 
 /** Throws INVALID_ARGUMENT for a kind of attention that no layer has. */
 function checkHasKind(source: Dict, count: number, kind: string): void {
@@ -208,16 +221,17 @@ export function readerOf(source: Dict): ConfigReader {
   });
 }
 
-/** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. */
+/** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. Errors of `checked` keys are thrown. */
 function ifSupported<Value>(
   source: Dict,
   read: (reader: ConfigReader, architecture: Architecture) => Value,
+  checked?: RegExp,
 ): Value | undefined {
   try {
     const reader = readerOf(source);
     return read(reader, architectureOf(reader));
   } catch (error) {
-    if (error instanceof RopewalkError) return undefined;
+    if (error instanceof RopewalkError && !checked?.test(error.field)) return undefined;
     throw error;
   }
 }

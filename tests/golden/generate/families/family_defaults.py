@@ -192,7 +192,7 @@ def frequencies(module):
             continue
         prefix = name[: -len("inv_freq")]
         scale = getattr(module, f"{prefix}attention_scaling", 1.0)
-        yield prefix.rstrip("_"), getattr(module, name), float(scale)
+        yield prefix.rstrip("_"), getattr(module, name).clone(), float(scale)  # a call may change it in place
 
 
 def kind_truth(module, kind, inv_freq, scale, functions, model):

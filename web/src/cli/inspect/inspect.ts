@@ -78,9 +78,10 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
     return;
   }
   const parts = [
-    source.info && modelText(terminal, source.info, quantize !== undefined),
+    source.info && modelText(terminal, source, source.info, quantize !== undefined),
     ...ropes.map((rope) => ropeText(terminal, rope, generates)),
     source.noRope && `${terminal.style("bold", "No RoPE")}: ${reasonOf(source.noRope)}`,
+    source.config && configWindows(terminal, source, source.config),
     ...layersText(terminal, source),
     caches && cacheText(terminal, caches),
     source.config && supportOf(source.config).text,
@@ -114,7 +115,7 @@ function trainedLength({ info, ropes }: Source): number {
   return info?.trainedLength ?? max_position_embeddings ?? rope_scaling?.original_max_position_embeddings ?? 2048;
 }
 
-function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): string {
+function modelText(terminal: Terminal, source: Source, info: ModelInfo, quantize: boolean): string {
   const { memory } = info;
   const count = (value: number): string => value.toLocaleString("en");
   const textOf = (formats: ModelInfo["formats"]): string =>
@@ -127,21 +128,39 @@ function modelText(terminal: Terminal, info: ModelInfo, quantize: boolean): stri
     `${terminal.style("bold", info.name)}: ${info.architecture}, ${count(info.parameters)} parameters, made for ${count(info.trainedLength)} tokens`,
     `  ${info.layers.length} layers${experts > 0 ? ` (${experts} with experts)` : ""}, hidden size ${info.hiddenSize}, vocabulary ${count(info.vocabularySize)}`,
     ...(info.generates && !info.embedding.fromFiles ? [] : [embeddingText(info)]),
-    ...windowTexts(info),
+    ...windowTexts(source, info.generates),
     `  weights ${formatBytes(memory.weights)} in memory (${matrices}file: ${textOf(info.formats)}), workspace ${formatBytes(memory.workspace)}`,
   ].join("\n");
 }
 
+/** Layers with a sliding window. */
+interface Window {
+  readonly window: number;
+  readonly layers: readonly number[];
+}
+
+/** The sliding windows of a source, and their layers. */
+function layersByWindow(windows: readonly number[]): Window[] {
+  const distinct = [...new Set(windows)].filter((window) => window > 0);
+  return distinct.map((window) => ({
+    window,
+    layers: windows.flatMap((own, layer) => (own === window ? [layer] : [])),
+  }));
+}
+
 /** Windows of layers that have the RoPE of all. Those of a kind with its own RoPE are in the heading of that kind. */
-function windowTexts({ layers, generates }: ModelInfo): string[] {
-  if (new Set(layers.flatMap(({ rope }) => rope ?? [])).size > 1) return [];
-  const byWindow = new Map<number, number[]>();
-  for (const [layer, { window }] of layers.entries())
-    if (window > 0) byWindow.set(window, [...(byWindow.get(window) ?? []), layer]);
-  return [...byWindow].map(
-    ([window, own]) =>
-      `  ${windowText(window, generates)}: ${own.length === layers.length ? "all layers" : `layers ${ranges(own)}`}`,
+function windowTexts({ ropes, windows }: Source, generates: boolean): string[] {
+  if (ropes.length > 1) return [];
+  return layersByWindow(windows).map(
+    ({ window, layers }) =>
+      `  ${windowText(window, generates)}: ${layers.length === windows.length ? "all layers" : `layers ${ranges(layers)}`}`,
   );
+}
+
+/** The windows of a config.json; undefined without any. */
+function configWindows(terminal: Terminal, source: Source, config: object): string | undefined {
+  const lines = windowTexts(source, !supportOf({ ...config }).isEncoder);
+  return lines.length === 0 ? undefined : [terminal.style("bold", "Sliding windows"), ...lines].join("\n");
 }
 
 /** Windows of decoders reach back, those of encoders to both sides. */
@@ -189,7 +208,7 @@ const JSON_KEYS = [
 ];
 
 function jsonResult(source: Source, ropes: readonly Described[], cache: CacheBytes | undefined): object {
-  const { name, config, info, layersWithoutRope } = source;
+  const { name, config, info, layersWithoutRope, windows } = source;
   const { kind, layers, feedForward, sessionBytes } = recurrenceOf(source);
   const { layers: _, ...model } = info ?? {};
   return {
@@ -210,6 +229,7 @@ function jsonResult(source: Source, ropes: readonly Described[], cache: CacheByt
       };
     }),
     layers_without_rope: layersWithoutRope,
+    windows: layersByWindow(windows),
     recurrent: layers.length === 0 ? null : { kind, layers, bytes: sessionBytes },
     feed_forward: feedForward,
     cache: cache ?? null,
