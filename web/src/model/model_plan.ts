@@ -19,7 +19,8 @@ import type {
   PerLayerSizes,
 } from "./architectures/architecture.js";
 import { LAYER_TYPES, LAYERS } from "./architectures/common.js";
-import { checkGgufRope } from "./architectures/gguf_rope.js";
+import { checkChosen } from "./architectures/experts.js";
+import { checkEvenWidths, checkGgufRope } from "./architectures/gguf_rope.js";
 import { architectureOf } from "./architectures/table.js";
 import { type EmbeddingPlan, embeddingPlan } from "./embed/embedding_plan.js";
 import { encoderOf, whyNoText, windowsOf } from "./embed/encoder_of.js";
@@ -133,7 +134,7 @@ export function planOf(
   const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
   const layers = reader.isGguf ? stored - predictionLayers : stored;
   const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
-  const experts = architecture.experts?.(reader);
+  const experts = checkChosen(reader, architecture.experts?.(reader));
   const window = windowsOf(architecture, reader);
   const epsilon: [string[], string] =
     architecture.norm === "rms"
@@ -234,6 +235,7 @@ export function planOf(
   }));
   checkHasRope(modelLayers, overrides);
   checkGgufRope(reader, modelLayers);
+  if (architecture.rotatesEvenWidths) checkEvenWidths(reader, modelLayers);
   return {
     reader,
     architecture,

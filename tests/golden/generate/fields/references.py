@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 from transformers import CONFIG_MAPPING
 
 from encoders.tiny_encoders import pairs
+from fields.values import ENCODER_TOKENS
 from tiny_models import EXPERT_MARGIN, HERE, expert_margins
 
 # Models of more numbers than this aren't built: a default of a class is the size of a released model.
@@ -22,7 +23,6 @@ MOST_NUMBERS = 300_000
 # Tokens whose losses are compared: their logits are those at the positions before.
 POSITIONS = [1, 8, 15, 22, 29, 36, 42, 47]
 DIMENSIONS = 8
-ENCODER_TOKENS = [5 + 7 * index % 50 for index in range(40)]
 SAME = 1e-6
 
 

@@ -6,6 +6,9 @@ import typing
 
 ABSENT = object()  # the key is left out of config.json, so that the default of the class holds
 
+# What encoders read.
+ENCODER_TOKENS = [5 + 7 * index % 50 for index in range(40)]
+
 # Fields of every class, or of training and generation, that can't change what a model computes for a text.
 NOT_DRAWN = {
     "architectures": "names the class, which the file's tensors must fit",
@@ -91,6 +94,8 @@ def other_values(random, name, annotation, present, config):
     sample = default_of_kind(kinds) if present is ABSENT or present is None else present
     if type(None) in kinds and present is not ABSENT and present is not None and random.random() < 0.2:
         return [None]
+    if name == "pad_token_id":  # one in a text takes no position of its own in RoBERTa, which docs/embeddings.md says
+        return [random.choice([id for id in range(3, 51) if id not in ENCODER_TOKENS])]
     if name.endswith("token_id") or name == "is_decoder":
         return [random.randint(3, 50)] if name != "is_decoder" else [not present]
     if name == "rope_parameters":

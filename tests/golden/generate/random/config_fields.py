@@ -3,7 +3,7 @@ for the results.
 
 `--cases N` is the number of values of each field, and of each group of fields in each model.
 """
-# compare: --cases 1
+# compare: --cases 1 --models 1000 --longest 1000000
 # test: tests/package/model/random/config_fields.test.mjs
 
 import argparse
@@ -23,8 +23,6 @@ from fields.values import ABSENT, GROUPS, INERT, draw, fields_of  # noqa: E402
 from tiny_models import HERE  # noqa: E402
 
 GOLDEN = Path(__file__).parents[2] / "random" / "config_fields.json"
-# Cases with more text than this are left out: those of many tensors of other shapes.
-LONGEST = 400
 # Their code isn't in transformers, so there is no config class to take fields from.
 NOT_IN_TRANSFORMERS = {"internlm2", "kimi_k2", "minicpm", "orion", "rwkv7", "rwkv7_sizes", "xverse",
                        "nomic_bert_own_names"}
@@ -35,7 +33,8 @@ def main():
     arguments.add_argument("names", nargs="*", help="the models; default: all")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--cases", type=int, default=1, help="values of each field")
-    arguments.add_argument("--models", type=int, help="how many models, drawn at random; default: one of each class")
+    arguments.add_argument("--models", type=int, help="how many of all models, drawn at random; default: one of each class")
+    arguments.add_argument("--longest", type=int, default=400, help="cases with more text than this are left out: those of many tensors of other shapes")
     arguments.add_argument("--output", type=Path, default=GOLDEN)
     options = arguments.parse_args()
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
@@ -45,14 +44,20 @@ def main():
     every = sorted(folder.name for folder in HERE.iterdir() if is_drawn(folder))
     names = options.names or first_of_each_class(every)
     if options.models:
-        names = random.Random(options.seed).sample(every, options.models)
+        names = random.Random(options.seed).sample(every, min(options.models, len(every)))
     counts = Counter()
-    models = {}
+    models = kept(options) if options.names else {}
     for name in names:
         models[name] = cases_of(name, options, counts)
         print(name, len(models[name]), flush=True)
-        write(options, models)
+        write(options, dict(sorted(models.items())))
     print(dict(counts))
+
+
+def kept(options):
+    """The cases of the models that aren't named, of the same seed."""
+    old = json.loads(options.output.read_text()) if options.output.exists() else {}
+    return old["models"] if old.get("seed") == options.seed else {}
 
 
 def write(options, models):
@@ -89,7 +94,7 @@ def cases_of(name, options, counts):
 
     def run(changes):
         case = case_of(model, config, named(changes, model, config), counts, bool(options.names))
-        cases.extend([case] if case and len(json.dumps(case)) < LONGEST else [])
+        cases.extend([case] if case and len(json.dumps(case)) < options.longest else [])
         return case is not None and case["result"] == "same"
 
     together = {field: draw(drawing, field, annotations[field], config.get(field, ABSENT), config) for field in inert}

@@ -11,6 +11,7 @@ const { models } = drawn("config_fields.json");
 /** Values that change nothing in transformers and are refused all the same. */
 const REFUSED_FOR_NOTHING = [
   /max_position_embeddings: must be an integer from 1 to/, // a length of 0
+  /has \d+ tokens with the query, more than the model's \d+/, // a length that transformers doesn't compare with texts
   /max_position_embeddings: is required: dynamic scaling starts/, // the class has a length, and this text is shorter
   /moe_latent_size: experts of another width/, // a model without experts
   /layers\[1\]\.headDim: must equal the rope's head_dim/, // Gemma 4 whose last layer is listed as sliding

@@ -137,6 +137,8 @@ export interface Architecture {
   readonly window?: (reader: ConfigReader) => (layer: number) => number;
   /** Whether layers with a sliding window have a different RoPE, or are the only ones with one. */
   readonly hasTwoRopes?: boolean;
+  /** Whether the class cuts rotated elements by its own count, so that an odd one takes elements twice or stops. */
+  readonly rotatesEvenWidths?: boolean;
   /** Whether sliding layers have a RoPE of their own in a GGUF file with `rope.freq_base_swa`. */
   readonly readsSlidingBase?: boolean;
   /** Epsilon of norms for a file without the key of their kind; 1e-5 by default. */

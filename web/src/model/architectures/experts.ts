@@ -86,3 +86,16 @@ export function expertGroups(
     expert_group_best: best,
   };
 }
+
+/** Experts that a token can use: those of its groups are enough. Throws INVALID_FILE. @internal */
+export function checkChosen(reader: ConfigReader, experts: ExpertConfig | undefined): ExpertConfig | undefined {
+  const { experts: count, experts_used, expert_groups = 1, expert_groups_used = 1 } = experts ?? {};
+  const choice = ((count ?? 0) / expert_groups) * expert_groups_used;
+  if (experts_used !== undefined && experts_used > choice)
+    reader.refuse(
+      "INVALID_FILE",
+      reader.find(["num_experts_per_tok", "expert_used_count"]).path,
+      `must be at most the ${choice} experts of the groups that a token uses (got ${experts_used})`,
+    );
+  return experts;
+}

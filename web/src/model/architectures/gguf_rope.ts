@@ -1,4 +1,4 @@
-// Keys of a GGUF file's RoPE that contradict each other, which are refused by their names.
+// Keys of a GGUF file's RoPE that contradict each other, and widths that a class can't rotate, which are refused by their names.
 import { show } from "../../base/show.js";
 import { familyOf } from "../../config/family_lookup.js";
 import type { RopeConfig } from "../../config/types.js";
@@ -24,6 +24,14 @@ export function checkGgufRope(reader: ConfigReader, layers: readonly RopeLayer[]
       );
   }
   refuseHalfScaling(reader, layers);
+}
+
+/** In transformers, some classes take one rotated element twice, and stop at other odd numbers. @internal */
+export function checkEvenWidths(reader: ConfigReader, layers: readonly RopeLayer[]): void {
+  const width = layers.find(({ rope }) => rope?.frequency_dim !== undefined)?.rope?.frequency_dim ?? 0;
+  if (reader.isGguf || width % 2 === 0) return;
+  const message = `of ${reader.architecture} must leave an even number of rotated elements (got ${width})`;
+  reader.refuse("INVALID_FILE", "partial_rotary_factor", message);
 }
 
 /** Without a type, llama.cpp divides the frequencies of sliding layers by the factor, and no others. */

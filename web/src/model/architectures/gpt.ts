@@ -63,6 +63,7 @@ export const GPT_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["stablelm"],
     gguf: ["stablelm"],
+    rotatesEvenWidths: true,
     norm: "layer",
     norms: (reader) => [
       ...(isParallelStableLm(reader) ? (["attention_norm"] as const) : PRE_NORMS),

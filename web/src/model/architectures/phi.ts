@@ -17,6 +17,7 @@ export const PHI_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["phi"],
     gguf: ["phi2"],
+    rotatesEvenWidths: true,
     norm: "layer",
     activation: hiddenActivation("gelu_tanh"),
     isGated: false,
