@@ -69,8 +69,16 @@ Status AdaptedProducts::use(std::span<const ScaledAdapter> adapters) {
 }
 
 Status AdaptedProducts::multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x) {
-  if (adapters_.empty()) return ropewalk::multiply(kernels, products, x);
-  if (const Status status = collect(products, x.tokens()); status != Status::ok) return status;
+  return adapters_.empty() ? ropewalk::multiply(kernels, products, x) : run(kernels, products, false, x);
+}
+
+Status AdaptedProducts::add_terms(const MatmulKernels& kernels, const Product& product, Activations& x) {
+  return adapters_.empty() ? Status::ok : run(kernels, {&product, 1}, true, x);
+}
+
+Status AdaptedProducts::run(const MatmulKernels& kernels, std::span<const Product> products, bool terms_alone, Activations& x) {
+  if (const Status status = collect(products, terms_alone, x.tokens()); status != Status::ok) return status;
+  if (together_.empty()) return Status::ok;
   // A x comes with W x, because the product may overwrite what it reads
   if (const Status status = ropewalk::multiply(kernels, {together_.data(), together_.size()}, x); status != Status::ok) return status;
   for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -80,7 +88,7 @@ Status AdaptedProducts::multiply(const MatmulKernels& kernels, std::span<const P
 }
 
 // Fills uses_ and together_.
-Status AdaptedProducts::collect(std::span<const Product> products, int tokens) {
+Status AdaptedProducts::collect(std::span<const Product> products, bool terms_alone, int tokens) {
   const auto each_use = [&](auto&& act) {
     for (const Product& product : products) {
       for (std::size_t i = 0; i < adapters_.size(); ++i) {
@@ -92,13 +100,14 @@ Status AdaptedProducts::collect(std::span<const Product> products, int tokens) {
   std::size_t count = 0;
   std::uint64_t ranks = 0;
   each_use([&](const Product&, const LowRankTerm& term, float) { ++count, ranks += term.down.rows; });
-  if (!uses_.resize(count) || !together_.resize(products.size() + count) || !low_rows_.resize(ranks * tokens)) return Status::out_of_memory;
-  std::copy_n(products.data(), products.size(), together_.data());
+  const std::size_t whole = terms_alone ? 0 : products.size();
+  if (!uses_.resize(count) || !together_.resize(whole + count) || !low_rows_.resize(ranks * tokens)) return Status::out_of_memory;
+  std::copy_n(products.data(), whole, together_.data());
   float* low = low_rows_.data();
   std::size_t at = 0;
   each_use([&](const Product& product, const LowRankTerm& term, float scale) {
     uses_[at] = {&term, scale, &product, low};
-    together_[products.size() + at++] = {&term.down, nullptr, low, term.down.rows};
+    together_[whole + at++] = {&term.down, nullptr, low, term.down.rows};
     low += elements(tokens, term.down.rows);
   });
   return Status::ok;

@@ -62,6 +62,9 @@ class AdaptedProducts {
   // As ropewalk::multiply(), plus the terms.
   Status multiply(const MatmulKernels& kernels, std::span<const Product> products, Activations& x);
 
+  // Adds only the terms of a product to its rows.
+  Status add_terms(const MatmulKernels& kernels, const Product& product, Activations& x);
+
  private:
   // A term of a product, and A x.
   struct Use {
@@ -71,12 +74,13 @@ class AdaptedProducts {
     float* low;  // [tokens][rank]
   };
 
-  Status collect(std::span<const Product> products, int tokens);
+  Status run(const MatmulKernels& kernels, std::span<const Product> products, bool terms_alone, Activations& x);
+  Status collect(std::span<const Product> products, bool terms_alone, int tokens);
   Status add_term(const MatmulKernels& kernels, const Use& use, int tokens);
 
   Buffer<ScaledAdapter> adapters_;
   Buffer<Use> uses_;
-  Buffer<Product> together_;  // the products and those with A
+  Buffer<Product> together_;  // the products, unless only their terms are wanted, and those with A
   Buffer<float> low_rows_;
   Activations low_;
 };

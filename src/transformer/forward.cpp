@@ -224,12 +224,15 @@ void Forward::use_shared_expert(int layer, const float* input) {
   const int size = config_->hidden_size;
   const float* gate = w[LayerVector::shared_expert_gate];
   set(inputs_, input, size);
+  std::fill_n(gate_terms_.data(), count_, 0.0f);
+  const Product terms = {&w.shared_expert_gate(), nullptr, gate_terms_.data(), 1};
+  if (status_ == Status::ok && gate != nullptr) keep_failure(adapters_.add_terms(*kernels_, terms, inputs_));
   run_block(w.expert(config_->experts), weights_->layer_config(layer), count_, expert_in_.data());
   normalize_rows(expert_in_.data(), count_, size, w[LayerVector::shared_expert_post_norm]);
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* row = expert_in_.data() + elements(t, size);
     float* out = feed_forward_out_.data() + elements(t, size);
-    double score = 0;
+    double score = gate_terms_[t];
     for (int i = 0; gate != nullptr && i < size; ++i) score += static_cast<double>(gate[i]) * input[elements(t, size) + i];
     const float share = gate == nullptr ? 1 : sigmoid_f32(static_cast<float>(score));
     for (int i = 0; i < size; ++i) out[i] += share * row[i];

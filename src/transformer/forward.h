@@ -211,8 +211,9 @@ class Forward {
   Buffer<float> text_states_;                // of a whole text: before it, all zeros, and after it
   Buffer<float> last_hidden_, last_logits_;  // of the texts of a run
   PerLayer per_layer_;
-  Buffer<float> routed_;     // what the router and the experts read, if it has norms of its own
-  Buffer<float> expert_in_;  // rows routed to an expert, then its outputs
+  Buffer<float> gate_terms_;  // what adapters add to the scores of the shared expert's gate
+  Buffer<float> routed_;      // what the router and the experts read, if it has norms of its own
+  Buffer<float> expert_in_;   // rows routed to an expert, then its outputs
   Router router_;
 };
 

@@ -100,6 +100,7 @@ bool Forward::allocate(const ModelConfig& c, int count) {
   if (scales_inputs && !scaled_.resize(rows(c.hidden_size))) return false;
   if (c.latent.latent > 0 && !latent_.allocate(c, count)) return false;
   if (!per_layer_.allocate(c, count)) return false;
+  if (c.shared_expert_size > 0 && !gate_terms_.resize(count)) return false;
   return c.experts == 0 ||
          (expert_in_.resize(rows(c.hidden_size)) && routed_.resize(rows(c.hidden_size)) && router_.resize(c.experts, c.routing, count));
 }

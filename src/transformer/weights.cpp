@@ -140,6 +140,10 @@ Matrix* Weights::matrix_at(int layer, int slot, int part) {
 
 Status Weights::find(int layer, int slot, int expert, const WeightMatrix*& matrix) {
   if (const Status status = check_layer(layer); status != Status::ok) return status;
+  if (layer != kWholeModel && slot == kSharedExpertGate) {
+    matrix = &layers_[layer].shared_expert_gate_;
+    return matrix->data != nullptr ? Status::ok : Status::weight_missing;
+  }
   const Matrix* found = matrix_at(layer, slot, expert);
   if (found == nullptr || (layer == kWholeModel && has_only_rows(static_cast<ModelMatrix>(slot)))) return Status::weight_slot_unknown;
   const bool is_head = layer == kWholeModel && static_cast<ModelMatrix>(slot) == ModelMatrix::head;
@@ -240,6 +244,7 @@ Status Weights::finish() {
 }
 
 Status Weights::finish_layer(LayerWeights& layer, const LayerConfig& l) {
+  layer.shared_expert_gate_ = {WeightFormat::f32, 1, config_.hidden_size, layer[LayerVector::shared_expert_gate], 0};
   for (const LayerVector slot : kNeeded) {
     if (size_of(slot, config_, l) > 0 && layer[slot] == nullptr) return Status::weight_missing;
   }

@@ -148,6 +148,8 @@ enum class LayerVector : int {
 // Inputs of an rwkv7 layer's products: x mixed with the previous token's, with a share for each.
 constexpr int kShiftedInputs = 6;
 constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 37, kLayerVectors = 64;
+// A slot for Weights::find(), after those of matrices: the shared expert's gate as a matrix of one row, for the terms of adapters.
+constexpr int kSharedExpertGate = kLayerMatrices;
 
 struct Matrix {
   WeightMatrix weights;
@@ -170,11 +172,14 @@ class LayerWeights {
   FeedForwardWeights feed_forward() const;
   FeedForwardWeights expert(int index) const;
   const WeightMatrix& of_head(LayerMatrix slot, int head) const;
+  // LayerVector::shared_expert_gate by the name that terms of adapters have for it.
+  const WeightMatrix& shared_expert_gate() const { return shared_expert_gate_; }
 
  private:
   friend class Weights;
   Matrix matrices_[kLayerMatrices];
   Buffer<float> vectors_[kLayerVectors];
+  WeightMatrix shared_expert_gate_;
   std::unique_ptr<Matrix[]> experts_;  // [experts, then the shared one][gate, up, down]
   std::unique_ptr<Matrix[]> heads_;    // [heads][key_up, value_up]
 };
@@ -203,8 +208,8 @@ class Weights {
   std::size_t state_size(int layer) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
-  // Finds a matrix that products read, by the names of reserve(). The head may be the embedding. Returns layer_out_of_range,
-  // weight_slot_unknown if there is none or only its rows are read, weight_missing or ok.
+  // Finds a matrix that products read, by the names of reserve(), or kSharedExpertGate. The head may be the embedding. Returns
+  // layer_out_of_range, weight_slot_unknown if there is none or only its rows are read, weight_missing or ok.
   Status find(int layer, int slot, int expert, const WeightMatrix*& matrix);
 
   // Allocates memory for a matrix, which the caller fills row by row. `layer` is kWholeModel for a ModelMatrix. `expert` is ignored unless

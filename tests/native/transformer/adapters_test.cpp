@@ -170,6 +170,30 @@ TEST(Adapters, HaveTermsForSomeRowsAndBiases) {
   for (std::size_t i = 0; i < of_whole.size(); ++i) EXPECT_NEAR(of_parts[i], of_whole[i] + bias[i % rows], 2e-6);
 }
 
+// Its gate is a vector, of which a term is a matrix of one row.
+TEST(Adapters, ChangeTheGateOfASharedExpert) {
+  const Description description = shared_expert();
+  const TestModel model(description);
+  LoadedWeights weights(model);
+  TestModel merged(description);
+  const WeightMatrix* gate = nullptr;
+  ASSERT_EQ(weights.find(1, kSharedExpertGate, 0, gate), Status::ok);
+  const int columns = model.config().hidden_size;
+  Random random(11);
+  const std::vector<float> a = random_floats(random, 2 * columns, 0.7f), b = random_floats(random, 2, 1);
+  Adapter adapter;
+  ASSERT_EQ(adapter.resize(1), Status::ok);
+  ASSERT_EQ(adapter.add(*gate, {0, 1}, 2, a.data(), b.data(), nullptr, 2), Status::ok);
+  std::vector<float> changed = model.vector(1, LayerVector::shared_expert_gate);
+  for (int i = 0; i < columns; ++i) changed[i] += 2 * (b[0] * a[i] + b[1] * a[columns + i]);
+  merged.replace(1, LayerVector::shared_expert_gate, changed);
+  const std::vector<int> tokens = prompt(model, 9);
+  const oracle::Rows exact = oracle::Transformer(merged).logits(tokens);
+  EXPECT_LE(worst_difference(run_with(weights, model, {{&adapter, 1}}, tokens, {7, 1, 1}), exact), kTolerance);
+  EXPECT_GE(worst_difference(run_with(weights, model, {}, tokens, {9}), exact), 1e-4);
+  EXPECT_EQ(weights.find(kWholeModel, kSharedExpertGate, 0, gate), Status::weight_slot_unknown);
+}
+
 TEST(Adapters, RefuseTermsThatDoNotFit) {
   const TestModel model(llama());
   LoadedWeights weights(model);
@@ -194,7 +218,7 @@ TEST(Adapters, FindMatricesThatProductsRead) {
   const WeightMatrix* found = nullptr;
   const int query = static_cast<int>(LayerMatrix::query);
   EXPECT_EQ(weights.find(model.config().layers, query, 0, found), Status::layer_out_of_range);
-  EXPECT_EQ(weights.find(0, kLayerMatrices, 0, found), Status::weight_slot_unknown);
+  EXPECT_EQ(weights.find(0, kLayerMatrices + 1, 0, found), Status::weight_slot_unknown);
   EXPECT_EQ(weights.find(kWholeModel, static_cast<int>(ModelMatrix::embedding), 0, found), Status::weight_slot_unknown);
   EXPECT_EQ(weights.find(0, static_cast<int>(LayerMatrix::router), 0, found), Status::weight_missing);
   EXPECT_EQ(weights.find(0, query, 0, found), Status::ok);

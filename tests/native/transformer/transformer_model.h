@@ -97,6 +97,7 @@ class TestModel {
 
   // Replaces the numbers of a matrix, which an oracle reads. `at` is layer, slot and part.
   void replace(const std::array<int, 3>& at, const std::vector<float>& values) { matrices_.at(at).values = values; }
+  void replace(int layer, LayerVector slot, const std::vector<float>& values) { vectors_.at({layer, static_cast<int>(slot), 0}) = values; }
 
   // Loads everything, without finish(), except one matrix or vector, counted in the order of `all_parts()`.
   Status load(Weights& weights, int left_out = -1) const {

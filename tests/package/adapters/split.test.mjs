@@ -33,12 +33,3 @@ test("a part of another size is refused with the number of parts", async () => {
   await assert.rejects(load("layers.0.mlp.up_proj", 72), { code: "INVALID_FILE", message: /in 2 parts/ });
   model.dispose();
 });
-
-test("the gate of a shared expert is refused by name", async () => {
-  const model = await rw.model(tinyModel("qwen2_moe/"));
-  await assert.rejects(model.loadAdapter(adapterFiles(lowRank("model.layers.0.mlp.shared_expert_gate", 1, 24))), {
-    code: "UNSUPPORTED_MODEL",
-    message: /shared_expert_gate\.weight, a weight with one output/,
-  });
-  model.dispose();
-});

@@ -51,6 +51,7 @@ ADAPTERS = {
     "llama_layers": ("llama", {"r": 2, "lora_alpha": 2, "target_modules": ["down_proj"], "layers_to_transform": [1]}),
     "qwen2_all": ("qwen2", {"r": 5, "lora_alpha": 5, "target_modules": LINEAR}),
     "phi3_fused": ("phi3", {"r": 4, "lora_alpha": 8, "target_modules": ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]}),
+    "qwen2_moe_all": ("qwen2_moe", {"r": 3, "lora_alpha": 6, "target_modules": "all-linear"}),
     "gpt_neox_fused": ("gpt_neox", {"r": 4, "lora_alpha": 8, "target_modules": "all-linear"}),
     "deepseek_latent": (
         "deepseek_v2_lite",

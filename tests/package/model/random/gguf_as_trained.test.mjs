@@ -2,8 +2,10 @@
 // writes them, which config_fields.test.mjs compares with transformers.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { ggufBytes } from "../../../files/gguf_writer.mjs";
 import { changedFiles, changedGguf } from "../../helpers/changed_models.mjs";
 import { isNear, resultOf } from "../../helpers/field_results.mjs";
+import { rejects, rw } from "../../helpers/runtime.mjs";
 
 const f32 = (value) => ["f32", value];
 const u32 = (value) => ["u32", value];
@@ -58,4 +60,16 @@ test("DeepSeek-V2 scores a group by its largest weight, with and without the key
       const keys = { expert_gating_func: gating, expert_group_count: u32(groups), expert_group_used_count: u32(1) };
       await assertSame("deepseek_v2_lite", keys, { n_group: groups, topk_group: 1 }, { n_group: 1, topk_group: 1 });
     }
+});
+
+test("EXAONE 4 of 64 layers, for which llama.cpp has a window of its own, needs the key", async () => {
+  const keys = { block_count: 64, context_length: 128, embedding_length: 24, "attention.head_count": 3 };
+  const own = Object.entries(keys).map(([key, value]) => [`exaone4.${key}`, value]);
+  const metadata = { "general.architecture": "exaone4", ...Object.fromEntries(own) };
+  const tensors = Array.from({ length: 64 }, (_, layer) => ({ name: `blk.${layer}.x`, type: "f32", shape: [1] }));
+  const fileOf = (more) => [new File([ggufBytes({ metadata: { ...metadata, ...more }, tensors })], "model.gguf")];
+  const refuses = (more) =>
+    rejects(rw.model(fileOf(more)), "UNSUPPORTED_MODEL", "model.gguf: exaone4.attention.sliding_window");
+  await refuses({});
+  await refuses({ "exaone4.attention.sliding_window": 0 });
 });

@@ -4,8 +4,9 @@ import type { AdapterFiles } from "../../files/adapter_files.js";
 import type { StoredTensor } from "../../files/model_files.js";
 import type { ModelPlan } from "../model_plan.js";
 import { textModelNames } from "../weights/multimodal_names.js";
-import { columnsOf, rowsOf, type TensorRows, type WeightMapping } from "../weights/weight_mapping.js";
-import { MODEL_MATRICES, namesOf, NO_LAYER } from "../weights/weight_mapper.js";
+import { LAYER_MATRICES } from "../weights/tensor_names.js";
+import { columnsOf, rowsOf, type TensorRows, type WeightMapping, wholeTensor } from "../weights/weight_mapping.js";
+import { MODEL_MATRICES, namesOf, NO_LAYER, slotOfVector } from "../weights/weight_mapper.js";
 import { invalid, type LowRank, unsupported } from "./low_rank.js";
 import { otherFormat, type OtherFormat } from "./other_format.js";
 import { type OlderName, olderName, type RowPart } from "./renamed_modules.js";
@@ -70,11 +71,21 @@ export function findTargets(
       const found = findUses(uses, plan, name);
       if (found !== undefined) return checked(files, lowRank, found, part, translated);
     }
-    // the gate of a shared expert, a linear layer with one output
-    const vectors = usesOf(mappings.filter(({ isVector }) => isVector));
-    if (inFile.some(({ name }) => findUses(vectors, plan, name))) refuseVector(files, lowRank);
+    const gates = usesOf(mappings.filter(isSharedExpertGate).map(asMatrix));
+    const gate = inFile.map(({ name }) => findUses(gates, plan, name)).find(Boolean);
+    if (gate !== undefined) return checked(files, lowRank, gate, undefined, undefined);
     return refuseMissing(files, lowRank, plan);
   });
+}
+
+function isSharedExpertGate({ isVector, slot }: WeightMapping): boolean {
+  return isVector && slot === slotOfVector("shared_expert_gate");
+}
+
+/** A vector as the matrix of one row whose terms the core adds: kSharedExpertGate of src/transformer/weights.h, the slot after those of matrices. */
+function asMatrix(mapping: WeightMapping): WeightMapping {
+  const tensor = { ...mapping.parts[0]!.tensor, shape: [1, mapping.columns] };
+  return { ...mapping, isVector: false, slot: LAYER_MATRICES.length, parts: [wholeTensor(tensor)] };
 }
 
 function usesOf(mappings: readonly WeightMapping[]): ReadonlyMap<string, Uses> {
@@ -144,11 +155,6 @@ function checked(
 function refuseMissing(files: AdapterFiles, { a, target }: LowRank, plan: ModelPlan): never {
   const message = `changes ${named(target)}, which the model (${plan.reader.architecture}) doesn't have: the adapter is of another base model${baseModel(files)}`;
   return invalid(files, a.name, message);
-}
-
-function refuseVector(files: AdapterFiles, { a, target }: LowRank): never {
-  const message = `changes ${named(target)}, a weight with one output; that isn't supported: merge the adapter with merge_and_unload(), or train it without`;
-  return unsupported(files.name, a.name, message);
 }
 
 function refuseFormat(files: AdapterFiles, { a, target }: LowRank, plan: ModelPlan): never {

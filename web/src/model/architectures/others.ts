@@ -1,14 +1,26 @@
 // Architectures with norms of queries and keys or names of their own: EXAONE and HunYuan.
 import { allButEvery, type Slides, slidingWindows, byPattern } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
+import type { ConfigReader } from "../config_reader.js";
 import type { Architecture } from "./architecture.js";
-import { hiddenActivation, biasesIf, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
+import { hiddenActivation, biasesIf, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 
 const HUNYUAN_NORMS = { query_norm: "self_attn.query_layernorm", key_norm: "self_attn.key_layernorm" };
 
 /** EXAONE without a window has full attention in every layer. @internal */
 export const exaoneSlides: Slides = (reader, hasWindow) => (hasWindow ? byPattern(4)(reader, true) : () => false);
+
+/** llama.cpp has a window of 4096 in each model of 64 layers, and this package has what a file says. */
+function requireWindow(reader: ConfigReader): void {
+  const { value, path } = reader.find(["", "attention.sliding_window"]);
+  if (reader.isGguf && reader.integer(LAYERS) === 64 && !value)
+    reader.refuse(
+      "UNSUPPORTED_MODEL",
+      path,
+      "must be the window of a model of 64 layers; llama.cpp has 4096 without it",
+    );
+}
 
 const hunyuan: Architecture = {
   ...llama,
@@ -53,6 +65,7 @@ export const OTHER_ROWS: readonly Architecture[] = [
     queryKeyNorm: () => "head",
     window: slidingWindows({ tokens: 4096, slides: exaoneSlides }, { slides: allButEvery(4) }),
     hasTwoRopes: true,
+    check: requireWindow,
     names: llamaNames({
       attention_post_norm: "post_attention_layernorm",
       feed_forward_post_norm: "post_feedforward_layernorm",

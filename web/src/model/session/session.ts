@@ -283,6 +283,8 @@ export class Session implements Disposable {
   /**
    * Changes the RoPE. Cached keys are re-rotated, so the text isn't read again. Recurrent layers have no RoPE, and their
    * states stay.
+   * Keys that are normalized after the rotation (HunYuan, Llama 4) keep the ε of the attention factor a that they had,
+   * not of the new one b: they are off by a share of at most ε |1/a² − 1/b²| / 2m, m being the mean of the key's squares.
    * @param rope - as the option of `rw.model()`
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
