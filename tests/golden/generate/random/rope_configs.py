@@ -44,7 +44,7 @@ LONGER = 3
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=32)
-    parser.add_argument("--cases", type=int, default=441)
+    parser.add_argument("--cases", type=int, default=449)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")

@@ -107,7 +107,7 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
       active_stream: reader.integer(["altup_active_idx", "altup.active_idx"], 0, 0, 63),
       laurel_size: reader.isGguf
         ? reader.rowsOf(/^blk\.0\.laurel_l\.weight$/)
-        : reader.integer(["laurel_rank", ""], 64, 1, MAX_WIDTH),
+        : reader.integer(["laurel_rank", ""], undefined, 1, MAX_WIDTH),
     }),
     layer: gemma3nLayer,
     readsLayerConfig: false,
@@ -150,7 +150,7 @@ function gemma4PerLayer(reader: ConfigReader): PerLayerSizes | undefined {
   if (per_layer_size === 0) return undefined;
   const per_layer_vocabulary = reader.isGguf
     ? reader.rowsOf(/^per_layer_token_embd\.weight$/)
-    : reader.integer(["vocab_size_per_layer_input", ""], 262144, 1, MAX_VOCABULARY);
+    : reader.integer(["vocab_size_per_layer_input", ""], undefined, 1, MAX_VOCABULARY);
   return { per_layer_size, per_layer_vocabulary, streams: 0, active_stream: 0, laurel_size: 0 };
 }
 

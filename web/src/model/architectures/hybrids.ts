@@ -172,8 +172,8 @@ function convolutionSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
 function lfm2FeedForward(reader: ConfigReader): number {
   const given = size(reader, [["block_ff_dim", "intermediate_size"], "feed_forward_length"], 12288);
   if (reader.isGguf || !reader.boolean(["block_auto_adjust_ff_dim", ""], true)) return given;
-  const scaled = Math.trunc(reader.number(["block_ffn_dim_multiplier", ""], 1) * Math.trunc((2 * given) / 3));
-  const multiple = size(reader, ["block_multiple_of", ""], 256);
+  const scaled = Math.trunc(reader.number(["block_ffn_dim_multiplier", ""]) * Math.trunc((2 * given) / 3));
+  const multiple = size(reader, ["block_multiple_of", ""]);
   return multiple * Math.ceil(scaled / multiple);
 }
 

@@ -78,7 +78,7 @@ export const LLAMA_ROWS: readonly Architecture[] = [
     ...llama,
     huggingFace: ["hyperclovax"],
     gguf: [],
-    factors: (reader) => ({ ...graniteFactors(reader), logit_scale: reader.number(["logits_scaling", ""], 1) }),
+    factors: (reader) => ({ ...graniteFactors(reader), logit_scale: reader.number(["logits_scaling", ""]) }),
     norms: (reader) => [...PRE_NORMS, ...(reader.boolean(["use_post_norm", ""], true) ? POST_NORMS : [])],
     names: llamaNames({ attention_post_norm: "post_norm1", feed_forward_post_norm: "post_norm2" }),
   },

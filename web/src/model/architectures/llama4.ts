@@ -48,7 +48,7 @@ function llama4Layer(reader: ConfigReader): (layer: number) => LayerShape {
   const types = reader.list(["layer_types", ""]);
   const isChunked = reader.isGguf ? ggufSlides(reader, { slides: allButEvery(LAYERS_PER_FULL) }, true) : hasRope;
   const key: ConfigKey = ["attention_chunk_size", ""];
-  const chunk = reader.isNull(key) ? 0 : reader.isGguf ? GGUF_CHUNK : reader.integer(key, GGUF_CHUNK, 1);
+  const chunk = reader.isNull(key) ? 0 : reader.isGguf ? GGUF_CHUNK : reader.integer(key);
   const normalizes = reader.isGguf
     ? reader.integer(["", "expert_count"], 0, 0, MAX_EXPERTS) !== LARGE_EXPERTS
     : reader.boolean(["use_qk_norm", ""], true);

@@ -124,7 +124,7 @@ function nemotronSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
   if (reader.isGguf) return sizes;
   return {
     ...sizes,
-    recurrence_least_step: reader.number(["time_step_min", ""], 0.001),
+    recurrence_least_step: reader.number(["time_step_min", ""]),
     recurrence_largest_step: Infinity,
   };
 }
