@@ -53,7 +53,7 @@ export async function renderPrompt(
   templates: ChatTemplates,
   messages: readonly ChatMessage[],
   options: PromptOptions,
-  controlTokens: () => readonly string[] = () => [],
+  controlTokens: (written: string) => readonly string[] = () => [],
 ): Promise<ChatPrompt> {
   const { parseSpecial = true } = options;
   const { tools, variables } = readInputs(messages, options);
@@ -65,7 +65,7 @@ export async function renderPrompt(
   const { text, lost, losesTools } = renderMessages(template, chat);
   const pieces = trueOrFalse(parseSpecial, "parseSpecial")
     ? undefined
-    : readPieces(controlTokens(), chat, text, (marked) => renderMessages(template, marked).text);
+    : readPieces(controlTokens(template.literals()), chat, text, (marked) => renderMessages(template, marked).text);
   const problems = lost.map(({ field, problem, role, isLabel }) => ({
     field,
     problem,

@@ -51,6 +51,14 @@ export function readJsonTokenizer(
       return ids;
     });
   };
+  const encodePlain = (text: string): number[] => {
+    Object.assign(steps, stepsFor(text.length));
+    return limited("this text", () => {
+      const ids: number[] = [];
+      if (text !== "") model.encode(model.normalize({ text, first: text.codePointAt(0)! > 0xffff ? 2 : 1 }), ids);
+      return ids;
+    });
+  };
   const texts = new JsonTexts({
     vocabulary,
     decoder,
@@ -76,6 +84,8 @@ export function readJsonTokenizer(
     templates,
     keepsEnd: config["truncation_side"] === "left",
     encode,
+    encodePlain,
+    addedTexts: added.flatMap(({ content, special }) => (special ? [] : [content])),
   });
 }
 

@@ -100,6 +100,10 @@ export interface Encoder {
    * @param text without lone surrogates
    */
   encode(text: string, parseSpecial: boolean): ArrayLike<number>;
+  /** The tokens of a text in which no added token is looked for. Default: none that is special. */
+  encodePlain?(text: string): ArrayLike<number>;
+  /** Texts of added tokens that aren't special. */
+  addedTexts?: readonly string[];
 }
 
 /** A tokenizer made of a vocabulary, the texts of its tokens, and an encoder. */
@@ -171,22 +175,40 @@ export class VocabularyTokenizer implements Tokenizer {
 
   /** Encodes each piece by itself, as transformers does: after a line break, so that none gets the space that begins a text. */
   #encodePieces(pieces: readonly PromptPiece[]): Int32Array {
-    const line = this.encode("\n", { special: false });
+    const line = this.#encodePiece("\n", false);
     const tokens = pieces.flatMap(({ text, isPlain }, i) => {
       if (text === "") return [];
-      const encode = (whole: string): Int32Array => this.encode(whole, { special: false, parseSpecial: !isPlain });
-      const after = encode(`\n${text}`);
+      const after = this.#encodePiece(`\n${text}`, isPlain);
       const isAfter = i > 0 && line.every((token, at) => after[at] === token);
-      return Array.from(isAfter ? after.subarray(line.length) : encode(text));
+      const ids = isAfter ? after.slice(line.length) : this.#encodePiece(text, isPlain);
+      if (isPlain && ids.includes(this.idOf(text)!))
+        fail(
+          "INVALID_ARGUMENT",
+          "messages",
+          `have ${show(text)}, which this vocabulary can't write as text; leave it out`,
+        );
+      return ids;
     });
     return Int32Array.from(tokens);
   }
 
-  /** The texts of control tokens. @internal */
-  controlTokens(): string[] {
-    return this.#vocabulary.pieces.filter(
+  #encodePiece(text: string, isPlain: boolean): number[] {
+    const plain = isPlain ? this.#encoder.encodePlain?.(text) : undefined;
+    if (plain !== undefined) return Array.from(plain);
+    return Array.from(this.encode(text, { special: false, parseSpecial: !isPlain }));
+  }
+
+  /**
+   * The texts of control tokens: special tokens, and as in transformers the added tokens that a template writes.
+   * @param written - all texts in the template
+   * @internal
+   */
+  controlTokens(written: string): string[] {
+    const special = this.#vocabulary.pieces.filter(
       (piece, id): piece is string => piece !== undefined && piece !== "" && this.#vocabulary.isSpecial(id),
     );
+    const added = (this.#encoder.addedTexts ?? []).filter((text) => text.trim() !== "" && written.includes(text));
+    return [...special, ...added];
   }
 
   decode(tokens: Iterable<number>, options?: DecodeOptions): string {

@@ -39,7 +39,8 @@ export async function renderModelPrompt(
   const { beginToken, endTokens } = tokenizer;
   const textOf = (token: number | undefined): string => (token === undefined ? "" : tokenizer.token(token));
   const tokens = { beginToken: textOf(beginToken), endToken: textOf(endTokens[0]) };
-  const controlTokens = (): readonly string[] => (tokenizer as Partial<VocabularyTokenizer>).controlTokens?.() ?? [];
+  const controlTokens = (written: string): readonly string[] =>
+    (tokenizer as Partial<VocabularyTokenizer>).controlTokens?.(written) ?? [];
   return renderPrompt(chatTemplates, messages, { ...tokens, ...options }, controlTokens);
 }
 

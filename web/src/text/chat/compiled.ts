@@ -3,6 +3,7 @@ import { fail, RopewalkError } from "../../base/errors.js";
 import { messageOf, printable, show } from "../../base/show.js";
 import { OverBudget } from "../template/budget.js";
 import { Budget, globalsOf, programOf, runTemplate, TemplateException, valueOf } from "../template/engine.js";
+import { textsOf } from "../template/parse/lexer.js";
 import type { Program } from "../template/parse/syntax.js";
 import type { Value } from "../template/values/values.js";
 
@@ -49,6 +50,11 @@ export class ChatTemplate {
       this.#isTooSlow = error instanceof OverBudget; // further trials would take as long
       return undefined;
     }
+  }
+
+  /** All texts that the source has, between its tags and in quotes. */
+  literals(): string {
+    return textsOf(this.source).join("\0");
   }
 
   /** The result of trials, which run once. */

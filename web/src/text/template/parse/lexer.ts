@@ -50,6 +50,14 @@ export function tokensOf(source: string): Token[] {
   return new Lexer(source).run();
 }
 
+/** The texts of a template: between its tags, and in quotes. */
+export function textsOf(template: string): string[] {
+  return tokensOf(normalized(template)).flatMap(({ type, text, value }) => {
+    if (type === "data") return [text];
+    return type === "string" ? [value as string] : [];
+  });
+}
+
 class Lexer {
   readonly #tokens: Token[] = [];
   #at = 0;

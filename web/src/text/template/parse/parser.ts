@@ -147,18 +147,19 @@ class Parser extends ExpressionParser {
     const branches: { test: Node; body: Statement[] }[] = [];
     let otherwise: Statement[] = [];
     this.#notes.branches((branch) => {
-      for (let end = "elif"; end === "elif";) {
+      let end: string;
+      do {
         const test = this.tuple({ withCondition: false });
+        end = "";
         branch(() => {
           const [body, next] = this.#statementsUntil("elif", "else", "endif");
           branches.push({ test, body });
           end = next;
         });
-        if (end !== "elif")
-          branch(() => {
-            if (end === "else") otherwise = this.#body("endif");
-          });
-      }
+      } while (end === "elif");
+      branch(() => {
+        if (end === "else") otherwise = this.#body("endif");
+      });
     });
     this.maySkip = before;
     return { type: "if", branches, otherwise };
