@@ -1,5 +1,5 @@
 // Llama and the architectures that differ from it by a number or two.
-import type { ConfigReader } from "../config_reader.js";
+import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { ropeLayers } from "../../config/rope_layers.js";
 import { allButFirstOf, everyLayer, type Slides, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
@@ -257,9 +257,11 @@ export function minicpmFactors(reader: ConfigReader): Partial<Factors> {
       residual_scale: reader.number(["", "residual_scale"], 1.4 / Math.sqrt(layers)),
       logit_scale: 1 / reader.number(["", "logit_scale"], hidden / 256),
     };
+  // transformers' class of MiniCPM 3 reads null as no scale
+  const scale = (key: ConfigKey, factor: number): number => (reader.isNull(key) ? 1 : reader.number(key, 1) * factor);
   return {
     embedding_scale: reader.number(["scale_emb", ""], 1),
-    residual_scale: reader.number(["scale_depth", ""], 1) / Math.sqrt(layers),
-    logit_scale: reader.number(["dim_model_base", ""], 1) / hidden,
+    residual_scale: scale(["scale_depth", ""], 1 / Math.sqrt(layers)),
+    logit_scale: scale(["dim_model_base", ""], 1 / hidden),
   };
 }

@@ -30,7 +30,9 @@ function foldingOf(): Folding {
     const folded = upper.toLowerCase();
     if (length(upper) > 1) add(long, folded, code);
     else if (length(lower) > 1) add(long, lower, code);
-    add(classes, code === DOTLESS_I || length(folded) > 1 ? firstOf(lower, character) : folded, code);
+    // all that are the same as several characters are the same as each other (U+0390 and U+1FD3)
+    const [first = code] = long.get(folded) ?? [];
+    add(classes, code === DOTLESS_I ? lower : length(folded) > 1 ? String.fromCodePoint(first) : folded, code);
     // a small letter with the capital sharp s in its class
     if (character === "ẞ") add(long, "ss", code);
   }
@@ -47,7 +49,6 @@ function foldingOf(): Folding {
 }
 
 const length = (text: string): number => Array.from(text).length;
-const firstOf = (lower: string, character: string): string => (length(lower) === 1 ? lower : character);
 
 /** The characters of a set, and those that are the same as one of it. */
 export function ignoringCase(set: Contains): Contains {

@@ -1,14 +1,13 @@
 // Parses a class of characters of Oniguruma: [a-z], with classes inside of it, intersections, and names.
 import { both, bracketClass, type Contains, either, not, property, range, shorthand } from "./characters.js";
-import { ignoringCase } from "./case_folding.js";
 import { readCharacter } from "./escapes.js";
 import { MOST_NESTED, UnknownSyntax } from "./parse.js";
 
 /** A class of characters. */
 export interface CharacterClass {
-  readonly contains: Contains;
-  /** The characters and ranges that it lists; undefined if it is negated. */
-  readonly single: Contains | undefined;
+  /** What is between the brackets, or what isn't where they begin with ^. Classes inside of it don't ignore case. */
+  readonly listed: Contains;
+  readonly isNegated: boolean;
 }
 
 const nothing: Contains = () => false;
@@ -16,20 +15,13 @@ const NAME = /\[:(\^?)([a-z]+):\]/y;
 const PROPERTY = /\\([pP])\{(\^?)([^}]*)\}/y;
 
 /** @throws UnknownSyntax */
-export function readCharacterClass(
-  source: string,
-  from: number,
-  ignoresCase: boolean,
-  depth = 0,
-): { set: CharacterClass; end: number } {
+export function readCharacterClass(source: string, from: number, depth = 0): { set: CharacterClass; end: number } {
   if (depth > MOST_NESTED) throw new UnknownSyntax("it is nested too deeply");
   let at = from + 1;
   const isNegated = source[at] === "^";
   if (isNegated) at += 1;
   let whole: Contains | undefined; // what is before the last &&
   let sets: Contains[] = [];
-  const listed: Contains[] = [];
-  const fold = (set: Contains): Contains => (ignoresCase ? ignoringCase(set) : set);
   const first = at;
 
   for (;;) {
@@ -46,13 +38,13 @@ export function readCharacterClass(
     }
     const named = nameAt();
     if (named !== undefined) {
-      sets.push(fold(named));
+      sets.push(named);
       continue;
     }
     if (source[at] === "[") {
-      const inner = readCharacterClass(source, at, ignoresCase, depth + 1);
+      const inner = readCharacterClass(source, at, depth + 1);
       at = inner.end;
-      sets.push(inner.set.contains);
+      sets.push(inner.set.isNegated ? not(inner.set.listed) : inner.set.listed);
       continue;
     }
     const start = character();
@@ -61,20 +53,12 @@ export function readCharacterClass(
       at += 1;
       const end = character();
       if (end < start) throw new UnknownSyntax("a range of characters is empty");
-      listed.push(range(start, end));
+      sets.push(range(start, end));
     } else if (isRange) throw new UnknownSyntax(`it has ${source.slice(at, at + 3)} in a class of characters`);
-    else listed.push(range(start, start));
-    sets.push(fold(listed.at(-1)!));
+    else sets.push(range(start, start));
   }
 
-  const contains = intersection();
-  return {
-    set: {
-      contains: isNegated ? not(contains) : contains,
-      single: isNegated ? undefined : either([nothing, ...listed]),
-    },
-    end: at + 1,
-  };
+  return { set: { listed: intersection(), isNegated }, end: at + 1 };
 
   function intersection(): Contains {
     const last = sets.length === 0 ? nothing : either(sets);

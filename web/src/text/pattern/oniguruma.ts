@@ -2,7 +2,7 @@
 // Oniguruma 6.9. Groups capture nothing, because no component uses what they capture.
 import { anything, type Contains, either, lineEnd, not, property, range, remembered, shorthand } from "./characters.js";
 import { folded, ignoringCase, MOST_FOLDED, sameAsSeveral, severalFor } from "./case_folding.js";
-import { readCharacterClass } from "./character_class.js";
+import { type CharacterClass, readCharacterClass } from "./character_class.js";
 import { readCharacter } from "./escapes.js";
 import { MOST_NESTED, type Part, type Pattern, UnknownSyntax } from "./parse.js";
 
@@ -158,10 +158,9 @@ class Parser {
     if (this.#take(".")) return { part: characters(this.#options.dotIsAny ? anything : not(range(10, 10))) };
     if (this.#take("(")) return this.#group();
     if (this.#has("[")) {
-      const { set, end } = readCharacterClass(this.source, this.#at, this.#options.ignoresCase);
+      const { set, end } = readCharacterClass(this.source, this.#at);
       this.#at = end;
-      const contains = remembered(set.contains);
-      return { part: this.#options.ignoresCase ? this.#foldedClass(contains, set.single) : characters(contains) };
+      return { part: this.#class(set) };
     }
     if (this.#has("\\")) return this.#escape();
     if (/[*+?]/.test(this.source.charAt(this.#at))) throw new InvalidPattern("a repetition has nothing to repeat");
@@ -170,11 +169,16 @@ class Parser {
     return this.#literal(character);
   }
 
-  /** A class also has the texts of several characters that are the same as one of it, unless it is negated or named. */
-  #foldedClass(contains: Contains, single: Contains | undefined): OnigPart {
-    const long = single === undefined ? [] : severalFor(single);
-    const one = characters(contains);
-    return long.length === 0 ? one : choiceOf([...long.map((several) => this.#foldedText(several)), one]);
+  /**
+   * Where case is ignored, a class has what is the same as its characters before it is negated. If it isn't, it also has the texts of several
+   * characters that are the same as one of it, which are tried last.
+   */
+  #class({ listed, isNegated }: CharacterClass): OnigPart {
+    const { ignoresCase } = this.#options;
+    const contains = ignoresCase ? ignoringCase(listed) : listed;
+    const one = characters(remembered(isNegated ? not(contains) : contains));
+    const long = ignoresCase && !isNegated ? severalFor(listed) : [];
+    return long.length === 0 ? one : choiceOf([one, ...long.map((several) => this.#foldedText(several))]);
   }
 
   #foldedText(several: string): OnigPart {

@@ -45,11 +45,24 @@ def pattern(rng, depth=3):
     return rng.choice(["^", "$", r"\b", r"\B", r"\A", r"\z", r"\Z", f"(?<={rng.choice(ATOMS)})", f"(?<!{rng.choice(ATOMS)})"]) + rng.choice(ATOMS)
 
 
+CLASS_PARTS = ["e", "s", "ß", "ẞ", "a-f", "k-t", "ſ", "ﬁ", r"\p{L}", r"\p{Lu}", r"\P{ASCII}", "[:upper:]", "[:^ascii:]", r"\w", r"\S", "É", "K", "ı", "ŉ", "ΐ", "σ"]
+
+
+def character_class(rng, depth=2):
+    """A class of characters with others in it, for patterns that ignore case."""
+    parts = [rng.choice(CLASS_PARTS) if depth == 0 or rng.random() < 0.7 else character_class(rng, depth - 1) for _ in range(rng.randint(1, 3))]
+    if rng.random() < 0.35:
+        parts.append("&&" + (character_class(rng, depth - 1) if depth and flag(rng) else rng.choice(CLASS_PARTS)))
+    return f"[{rng.choice(['', '', '^'])}{''.join(parts)}]"
+
+
 def any_pattern(rng):
     kind = rng.random()
     if kind < 0.3:
         return {"String": rng.choice([" ", "a", "th", "'", "\n", "▁", "é", "e", "  ", ".", "", "aa", "Ġ", "(", "\\s"])}
-    return {"Regex": rng.choice(PATTERNS) if kind < 0.7 else pattern(rng)}
+    if kind > 0.9:
+        return {"Regex": f"(?i:{character_class(rng)}){rng.choice(['', '', 'x', 's', '{2}', '+'])}"}
+    return {"Regex": rng.choice(PATTERNS) if kind < 0.65 else pattern(rng)}
 
 
 def flag(rng):
