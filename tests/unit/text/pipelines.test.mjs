@@ -105,7 +105,7 @@ test(`${golden.cases.length} files drawn at random: ids, pairs and texts of Hugg
       const { encoded, decoded, text } = results(tokenizer, seed + i, ids);
       const expected = hashes.slice(8 * i, 8 * i + 8);
       compared += 2;
-      const differs = (hash, values) => hash !== "...." && hash !== digest(values);
+      const differs = (hash, values) => hash !== digest(values);
       if (differs(expected.slice(0, 4), encoded)) wrong.push({ index, seed: seed + i, text, encoded });
       if (differs(expected.slice(4), decoded)) wrong.push({ index, seed: seed + i, text, decoded });
     }
