@@ -167,7 +167,8 @@ def check_cached_steps(name, model, prompt, steps, expected):
     length = len(prompt)
     for step, logits in zip(steps, expected, strict=True):
         length += 1
-        memory = "cache_params" if "cache_params" in cached else "past_key_values"  # Mamba
+        # its name since transformers 5.24, and before
+        memory = next(name for name in ("cache", "cache_params", "past_key_values") if cached.get(name) is not None)
         # transformers' generate() names the position; Bamba doesn't take it from the cache
         position = {"position_ids": torch.tensor([[length - 1]])} if model.config.model_type == "bamba" else {}
         cached = model(torch.tensor([[step]]), **{memory: cached[memory]}, **position, use_cache=True)
