@@ -15,7 +15,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS ropewalk EXPORT ropewalk-targets)
 # Headers with intrinsics stay private: they need SIMDe, and users of the library don't have it.
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
-  FILES_MATCHING PATTERN "*.h"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def"
   PATTERN "*simd*" EXCLUDE
   PATTERN "add_product.h" EXCLUDE
   PATTERN "computed_here.h" EXCLUDE

@@ -77,7 +77,6 @@ add_library(ropewalk_bindings OBJECT
   bindings/recurrent_state.cpp
   bindings/rope.cpp
   bindings/sampler.cpp
-  bindings/statuses.cpp
   bindings/threads.cpp
   bindings/forward.cpp
   bindings/transformer.cpp)

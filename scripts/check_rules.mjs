@@ -91,7 +91,7 @@ const typeLibraries = { ai_sdk: ["@ai-sdk/provider"] };
 const longestFile = 400;
 const largestFolder = 29;
 const longestReadme = 250;
-const handWritten = /\.(cpp|h|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
+const handWritten = /\.(cpp|h|def|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
 
 /** Every #include of a source: { line, name, isSystem }. */
 function includesOf(text) {

@@ -12,7 +12,7 @@ constexpr double kTwoPi = 2 * std::numbers::pi;
 
 int fail(ropewalk::Status status) {
   const ropewalk::StatusText text = ropewalk::describe_status(status);
-  std::fprintf(stderr, "%s: %s\n", text.subject, text.requirement);
+  std::fprintf(stderr, "%s: %s\n", text.field, text.requirement);
   return 1;
 }
 

@@ -17,7 +17,7 @@
 
 inline void require_ok(ropewalk::Status status) {
   const ropewalk::StatusText text = ropewalk::describe_status(status);
-  if (status != ropewalk::Status::ok) fail(std::string(text.subject) + ": " + text.requirement);
+  if (status != ropewalk::Status::ok) fail(std::string(text.field) + ": " + text.requirement);
 }
 
 inline std::vector<std::string> split(const std::string& text, char separator) {

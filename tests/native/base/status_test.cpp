@@ -9,17 +9,17 @@
 namespace ropewalk {
 namespace {
 
-TEST(Status, EveryOneHasASubjectAndARequirement) {
+TEST(Status, EveryOneHasAFieldAndARequirement) {
   std::set<std::string> texts;
   const int last = static_cast<int>(Status::no_token_allowed);
   for (int i = 1; i <= last; ++i) {
     const StatusText text = describe_status(Status{i});
     EXPECT_STRNE(text.requirement, "") << i;
     EXPECT_STRNE(text.requirement, "is unknown") << i;
-    if (Status{i} != Status::out_of_memory && Status{i} != Status::thread_lost) {  // these have no argument at fault
-      EXPECT_STRNE(text.subject, "") << i;
+    if (Status{i} != Status::out_of_memory && Status{i} != Status::thread_lost) {  // these have no field at fault
+      EXPECT_STRNE(text.field, "") << i;
     }
-    texts.insert(std::string(text.subject) + ": " + text.requirement);
+    texts.insert(std::string(text.field) + ": " + text.requirement);
   }
   EXPECT_EQ(texts.size(), static_cast<std::size_t>(last));
   EXPECT_STREQ(describe_status(Status::ok).requirement, "");

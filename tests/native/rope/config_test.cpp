@@ -263,7 +263,7 @@ std::vector<Case> cases() {
 
 TEST(Config, EveryFaultIsReportedAndTheNearestValidValuesPass) {
   for (const Case& test : cases()) {
-    const std::string name = describe_status(test.status).subject + std::string(": ") + describe_status(test.status).requirement;
+    const std::string name = describe_status(test.status).field + std::string(": ") + describe_status(test.status).requirement;
     EXPECT_EQ(validate(test.config), Status::ok) << name;
     for (std::size_t i = 0; i < test.invalid.size(); ++i) {
       RopeConfig config = test.config;

@@ -13,7 +13,7 @@
 namespace ropewalk {
 
 inline void PrintTo(Status status, std::ostream* out) {
-  *out << static_cast<int>(status) << " (" << describe_status(status).subject << ": " << describe_status(status).requirement << ")";
+  *out << static_cast<int>(status) << " (" << describe_status(status).field << ": " << describe_status(status).requirement << ")";
 }
 
 inline RopeConfig plain_config(int head_dim, double rope_theta = 10000) {
