@@ -3,6 +3,8 @@
 
 #include <emscripten/bind.h>
 
+#include <type_traits>
+
 #include "rope/rope.h"
 
 namespace ropewalk::bindings {
@@ -34,6 +36,24 @@ inline HeadTensor tensor_of(const TensorFields& t) {
           static_cast<DType>(t.dtype),
           static_cast<Layout>(t.layout),
           {t.batches, t.tokens, t.heads, t.head_dim}};
+}
+
+template <auto Member, class Struct>
+int get_number(const Struct& object) {
+  return static_cast<int>(object.*Member);
+}
+template <auto Member, class Struct>
+void set_number(Struct& object, int value) {
+  object.*Member = static_cast<std::remove_reference_t<decltype(object.*Member)>>(value);
+}
+
+// JavaScript passes enumerators as numbers.
+template <auto Member, class Struct>
+void bind_field(emscripten::value_object<Struct>& object, const char* name) {
+  if constexpr (std::is_enum_v<std::remove_reference_t<decltype(std::declval<Struct&>().*Member)>>)
+    object.field(name, &get_number<Member, Struct>, &set_number<Member, Struct>);
+  else
+    object.field(name, Member);
 }
 
 }  // namespace ropewalk::bindings

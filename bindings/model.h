@@ -8,6 +8,7 @@
 namespace ropewalk::bindings {
 
 struct Model {
+  Buffer<LayerConfig> layers;  // as they were set; weights have them resolved
   Weights weights;
   Forward forward;
   Losses losses;

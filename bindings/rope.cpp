@@ -4,7 +4,6 @@
 #include <new>
 
 #include "bindings/embind.h"
-#include "bindings/statuses.h"
 #include "rope/decay.h"
 #include "rope/pair_analysis.h"
 #include "rope/pairing.h"
@@ -19,21 +18,12 @@ void std::__libcpp_verbose_abort(const char*, ...) noexcept { __builtin_trap(); 
 
 namespace {
 
-// Lengths of a config's lists, which are stored one after another from `values`.
-struct ConfigLists {
-  Address values;
-  int short_factor, long_factor, inv_freq, lengths, freq_factors, axes_dim, mrope_section;
-};
-
-// JavaScript passes enumerators as numbers.
-template <auto Member>
-int get(const RopeConfig& config) {
-  return static_cast<int>(config.*Member);
-}
-template <auto Member>
-void set(RopeConfig& config, int value) {
-  config.*Member = static_cast<std::remove_reference_t<decltype(config.*Member)>>(value);
-}
+// A list of a config is the address and the number of its values.
+using List = std::span<const double>;
+Address list_values(const List& list) { return reinterpret_cast<Address>(list.data()); }
+void set_list_values(List& list, Address values) { list = List(at<double>(values), list.size()); }
+int list_size(const List& list) { return static_cast<int>(list.size()); }
+void set_list_size(List& list, int size) { list = List(list.data(), static_cast<std::size_t>(size)); }
 
 struct PlanFields {
   Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale is 0 without xPos
@@ -47,22 +37,7 @@ Address create() { return reinterpret_cast<Address>(new (std::nothrow) Rope); }
 
 void destroy(Address rope) { delete at<Rope>(rope); }
 
-int configure(Address rope, RopeConfig config, const ConfigLists& lists) {
-  const double* values = at<double>(lists.values);
-  const auto next = [&values](int count) {
-    const std::span<const double> list(values, static_cast<std::size_t>(count));
-    values += count;
-    return list;
-  };
-  config.short_factor = next(lists.short_factor);
-  config.long_factor = next(lists.long_factor);
-  config.inv_freq = next(lists.inv_freq);
-  config.lengths = next(lists.lengths);
-  config.freq_factors = next(lists.freq_factors);
-  config.axes_dim = next(lists.axes_dim);
-  config.mrope_section = next(lists.mrope_section);
-  return static_cast<int>(at<Rope>(rope)->configure(config));
-}
+int configure(Address rope, const RopeConfig& config) { return static_cast<int>(at<Rope>(rope)->configure(config)); }
 
 void use_scalar_kernels(Address rope) { at<Rope>(rope)->use_kernels(kScalarRotateKernels); }
 
@@ -163,9 +138,9 @@ int find_smallest_base(int rotary_dim, double window, Address base) {
 }
 
 // Addresses of the texts of a status, which end in a zero.
-Address status_code(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).code); }
-Address status_field(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).field); }
-Address status_requirement(int status) { return reinterpret_cast<Address>(status_texts(static_cast<Status>(status)).requirement); }
+Address status_code(int status) { return reinterpret_cast<Address>(describe_status(static_cast<Status>(status)).code); }
+Address status_field(int status) { return reinterpret_cast<Address>(describe_status(static_cast<Status>(status)).field); }
+Address status_requirement(int status) { return reinterpret_cast<Address>(describe_status(static_cast<Status>(status)).requirement); }
 
 int convert(Address source, Address target, int element_size, int heads, int head_dim, int columns, int rotary_offset, int rotary_dim,
             int from, int to) {
@@ -181,57 +156,10 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
 
   register_optional<double>();
 
-  value_object<RopeConfig>("RopeConfig")
-      .field("head_dim", &RopeConfig::head_dim)
-      .field("rotary_dim", &RopeConfig::rotary_dim)
-      .field("rotary_offset", &RopeConfig::rotary_offset)
-      .field("frequency_dim", &RopeConfig::frequency_dim)
-      .field("reversed", &RopeConfig::reversed)
-      .field("pairing", &get<&RopeConfig::pairing>, &set<&RopeConfig::pairing>)
-      .field("rope_type", &get<&RopeConfig::rope_type>, &set<&RopeConfig::rope_type>)
-      .field("compat", &get<&RopeConfig::compat>, &set<&RopeConfig::compat>)
-      .field("precision", &get<&RopeConfig::precision>, &set<&RopeConfig::precision>)
-      .field("family", &get<&RopeConfig::family>, &set<&RopeConfig::family>)
-      .field("rope_theta", &RopeConfig::rope_theta)
-      .field("factor", &RopeConfig::factor)
-      .field("max_position_embeddings", &RopeConfig::max_position_embeddings)
-      .field("original_max_position_embeddings", &RopeConfig::original_max_position_embeddings)
-      .field("context_length", &RopeConfig::context_length)
-      .field("attention_factor", &RopeConfig::attention_factor)
-      .field("attn_factor", &RopeConfig::attn_factor)
-      .field("beta_fast", &RopeConfig::beta_fast)
-      .field("beta_slow", &RopeConfig::beta_slow)
-      .field("mscale", &RopeConfig::mscale)
-      .field("mscale_all_dim", &RopeConfig::mscale_all_dim)
-      .field("extrapolation_factor", &RopeConfig::extrapolation_factor)
-      .field("truncate", &RopeConfig::truncate)
-      .field("finetuned", &RopeConfig::finetuned)
-      .field("ramp", &get<&RopeConfig::ramp>, &set<&RopeConfig::ramp>)
-      .field("low_freq_factor", &RopeConfig::low_freq_factor)
-      .field("high_freq_factor", &RopeConfig::high_freq_factor)
-      .field("alpha", &RopeConfig::alpha)
-      .field("mixed_b", &RopeConfig::mixed_b)
-      .field("short_mscale", &RopeConfig::short_mscale)
-      .field("long_mscale", &RopeConfig::long_mscale)
-      .field("partial_rotary_factor", &RopeConfig::partial_rotary_factor)
-      .field("softmax_scale", &RopeConfig::softmax_scale)
-      .field("xpos_scale_base", &RopeConfig::xpos_scale_base)
-      .field("xpos_center", &RopeConfig::xpos_center)
-      .field("query_temperature_scale", &RopeConfig::query_temperature_scale)
-      .field("query_temperature_floor_scale", &RopeConfig::query_temperature_floor_scale)
-      .field("query_temperature_offset", &RopeConfig::query_temperature_offset)
-      .field("mrope_layout", &get<&RopeConfig::mrope_layout>, &set<&RopeConfig::mrope_layout>)
-      .field("axes_layout", &get<&RopeConfig::axes_layout>, &set<&RopeConfig::axes_layout>);
-
-  value_object<ConfigLists>("ConfigLists")
-      .field("values", &ConfigLists::values)
-      .field("short_factor", &ConfigLists::short_factor)
-      .field("long_factor", &ConfigLists::long_factor)
-      .field("inv_freq", &ConfigLists::inv_freq)
-      .field("lengths", &ConfigLists::lengths)
-      .field("freq_factors", &ConfigLists::freq_factors)
-      .field("axes_dim", &ConfigLists::axes_dim)
-      .field("mrope_section", &ConfigLists::mrope_section);
+  value_object<List>("List").field("values", &list_values, &set_list_values).field("size", &list_size, &set_list_size);
+#include "base/fields_end.h"
+#include "bindings/fields.h"
+#include "rope/config_fields.def"
 
   value_object<PlanFields>("PlanFields")
       .field("inv_freq", &PlanFields::inv_freq)

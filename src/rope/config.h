@@ -72,58 +72,9 @@ constexpr int kMaxAxes = 4;
 // Positions are accepted on [-2^31, 2^31).
 constexpr double kPositionLimit = 2147483648.0;
 
-// Lists are views of the caller's memory. They must stay valid until make_plan or Rope::configure returns.
-struct RopeConfig {
-  int head_dim = 0;       // elements per head
-  int rotary_dim = 0;     // rotated elements, even; 0 means head_dim
-  int rotary_offset = 0;  // first rotated element
-  int frequency_dim = 0;  // d in base^(-2j/d); 0 means rotary_dim. An odd width of transformers, of which rotary_dim is rounded up
-  bool reversed = false;  // pairs turn by the negative angle (nanochat)
-  Pairing pairing = Pairing::half;
-  RopeType rope_type = RopeType::default_;
-  Compat compat = Compat::hf;
-  Precision precision = Precision::exact;
-  Family family = Family::other;
-  double rope_theta = 10000;
-
-  std::optional<double> factor;                            // extended length / original length, >= 1
-  std::optional<double> max_position_embeddings;           // positions
-  std::optional<double> original_max_position_embeddings;  // positions before extension
-  std::optional<double> context_length;                    // positions that the system is configured for
-  std::optional<double> attention_factor;                  // multiplies cos and sin
-  std::optional<double> attn_factor;                       // multiplies cos and sin in llama.cpp, on top of YaRN's own factor
-  std::optional<double> beta_fast;                         // rotations, default 32
-  std::optional<double> beta_slow;                         // rotations, default 1
-  std::optional<double> mscale;
-  std::optional<double> mscale_all_dim;
-  std::optional<double> extrapolation_factor;  // multiplies the kept share, default 1
-  bool truncate = true;                        // round the correction range outward
-  bool finetuned = false;                      // dynamic_yarn starts at factor instead of 1
-  Ramp ramp = Ramp::pair_index;
-  std::optional<double> low_freq_factor;
-  std::optional<double> high_freq_factor;
-  std::optional<double> alpha;
-  std::optional<double> mixed_b;
-  std::optional<double> short_mscale;
-  std::optional<double> long_mscale;
-  std::optional<double> partial_rotary_factor;  // proportional: share of head_dim that is rotated
-  std::optional<double> softmax_scale;          // without YaRN's factor; default 1/sqrt(head_dim)
-  std::optional<double> xpos_scale_base;        // positions per power of zeta; absent: no xPos
-  double xpos_center = 0;
-  std::optional<double> query_temperature_scale;  // absent: no temperature
-  double query_temperature_floor_scale = 1;
-  double query_temperature_offset = 0;
-
-  std::span<const double> short_factor;   // [rotary_dim/2]
-  std::span<const double> long_factor;    // [rotary_dim/2]
-  std::span<const double> inv_freq;       // [max(1, lengths)][rotary_dim/2], custom
-  std::span<const double> lengths;        // custom: the longest sequence for each list of frequencies, increasing; empty: one list
-  std::span<const double> freq_factors;   // [rotary_dim/2], divisors of the frequencies
-  std::span<const double> axes_dim;       // axial: rotated elements per axis, even
-  std::span<const double> mrope_section;  // pairs per axis; empty: one axis
-  MropeLayout mrope_layout = MropeLayout::chunked;
-  AxesLayout axes_layout = AxesLayout::chunked;
-};
+#include "base/fields.h"
+#include "base/fields_end.h"
+#include "rope/config_fields.def"
 
 // Checks ranges and combinations of keys. Returns Status::ok, or the status of the first invalid key.
 Status validate(const RopeConfig& config);

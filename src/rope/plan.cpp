@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/reproducible_math.h"
-#include "rope/axis_map.h"
+#include "rope/plans/axis_map.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk {

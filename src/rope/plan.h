@@ -7,13 +7,6 @@
 
 namespace ropewalk {
 
-// Multiplies a query by 1 + scale · ln(1 + floor((position + offset) / floor_scale)), as Llama 4 and Ministral 3 do. scale 0: none.
-struct QueryTemperature {
-  double scale = 0;
-  double floor_scale = 1;
-  double offset = 0;
-};
-
 struct FrequencyPlan {
   int head_dim = 0;
   int rotary_dim = 0;

@@ -131,7 +131,7 @@ void Forward::run_layer(int layer) {
   const auto add_mixed = [&] {
     add_to_residual(attention_out_, w[LayerVector::attention_post_norm], w[LayerVector::attention_post_norm_bias]);
   };
-  if (weights_->layer_config(layer).mixes_tokens()) {
+  if (mixes_tokens(weights_->layer_config(layer))) {
     input = normalized(x, w[LayerVector::attention_norm], w[LayerVector::attention_norm_bias], normed_);
     mix_tokens(layer, input);
     if (!config_->is_parallel) add_mixed();

@@ -26,7 +26,6 @@
 #include "transformer/recurrent_mixer.h"
 #include "transformer/router.h"
 #include "transformer/rwkv_mixer.h"
-#include "transformer/state_rows.h"
 #include "transformer/weights.h"
 #include "transformer/whole_texts.h"
 

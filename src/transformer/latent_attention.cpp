@@ -12,13 +12,13 @@ bool LatentAttention::allocate(const ModelConfig& config, int count) {
   const LatentConfig& c = config.latent;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
   return query_latents_.resize(rows(c.query)) && queries_.resize(rows(config.heads * (c.plain + c.rotated))) &&
-         rows_.resize(rows(c.row())) && values_.resize(rows(config.heads * c.value));
+         rows_.resize(rows(row_size(c))) && values_.resize(rows(config.heads * c.value));
 }
 
 void LatentAttention::project(const Projector& multiply, const ModelConfig& config, const LayerWeights& w, const float* input,
                               float* queries, float* rows) {
   const LatentConfig& c = config.latent;
-  const int query = c.plain + c.rotated, row = c.row();
+  const int query = c.plain + c.rotated, row = row_size(c);
   const Product query_product = {&w[LayerMatrix::query], w[LayerVector::query_bias], queries_.data(), config.heads * query};
   const Product row_product = {&w[LayerMatrix::latent], nullptr, rows_.data(), row};
   input_.set(input, config.hidden_size, count_, config.hidden_size);
@@ -54,7 +54,7 @@ void LatentAttention::project(const Projector& multiply, const ModelConfig& conf
 const float* LatentAttention::values(const Projector& multiply, const ModelConfig& config, const LayerWeights& w, const float* attended) {
   const LatentConfig& c = config.latent;
   for (int head = 0; head < config.heads; ++head) {
-    head_.set(attended + head * c.row() + c.rotated, config.heads * c.row(), count_, c.latent);
+    head_.set(attended + head * row_size(c) + c.rotated, config.heads * row_size(c), count_, c.latent);
     multiply(Stage::attention_output, head_,
              {{&w.of_head(LayerMatrix::value_up, head), nullptr, values_.data() + head * c.value, config.heads * c.value}});
   }

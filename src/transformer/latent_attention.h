@@ -12,12 +12,12 @@ class LatentAttention {
  public:
   [[nodiscard]] bool allocate(const ModelConfig& config, int count);
 
-  // Computes the rows that are rotated and cached, [count][row()], and the queries that meet them, [count][heads][row()], from the hidden
-  // states [count][hidden_size]. The rotated part comes first in both.
+  // Computes the rows that are rotated and cached, [count][row_size], and the queries that meet them, [count][heads][row_size], from the
+  // hidden states [count][hidden_size]. The rotated part comes first in both.
   void project(const Projector& multiply, const ModelConfig& config, const LayerWeights& weights, const float* input, float* queries,
                float* rows);
 
-  // The outputs of heads, [count][heads · value], of attended rows, [count][heads][row()].
+  // The outputs of heads, [count][heads · value], of attended rows, [count][heads][row_size].
   const float* values(const Projector& multiply, const ModelConfig& config, const LayerWeights& weights, const float* attended);
 
  private:

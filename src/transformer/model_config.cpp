@@ -27,7 +27,7 @@ bool fits(const RecurrenceConfig& r, const ModelConfig& c, Recurrence kind) {
   if (kind == Recurrence::convolution) return r.inner == c.hidden_size;
   if (kind == Recurrence::rwkv7) {
     const bool has_ranks = r.decay_rank > 0 && r.rate_rank > 0 && r.share_rank > 0 && r.gate_rank > 0;
-    return r.kernel == 2 && r.key_heads == r.heads && r.key_size == r.value_size() && has_ranks;
+    return r.kernel == 2 && r.key_heads == r.heads && r.key_size == value_size(r) && has_ranks;
   }
   return r.key_size > 0 && (kind != Recurrence::mamba || r.step_rank > 0);
 }
@@ -56,7 +56,7 @@ Status check_config(const ModelConfig& c) {
   for (const int size : {latent.latent, latent.rotated, latent.plain, latent.value, latent.query}) {
     if (!is_within(size, 0, kMaxHeadDim)) return Status::model_shape_out_of_range;
   }
-  if (c.latent.latent > 0 && (c.head_dim != latent.row() || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
+  if (c.latent.latent > 0 && (c.head_dim != row_size(latent) || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
                               c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
     return Status::model_shape_out_of_range;
   if (c.latent.latent > 0 && c.gates_attention) return Status::model_shape_out_of_range;  // it would gate latents
@@ -77,7 +77,7 @@ Status resolve_layer(const ModelConfig& c, const LayerConfig* before, int index,
   if (l.window < 1 || l.chunk < 0) return Status::window_out_of_range;
   if (l.has_experts && c.experts == 0) return Status::model_shape_out_of_range;
   if (!l.has_feed_forward && l.has_experts) return Status::model_shape_out_of_range;
-  const bool has_both = l.has_feed_forward && l.mixes_tokens(), has_either = l.has_feed_forward || l.mixes_tokens();
+  const bool has_both = l.has_feed_forward && mixes_tokens(l), has_either = l.has_feed_forward || mixes_tokens(l);
   if (!has_either || (!has_both && (c.is_parallel || c.per_layer.size > 0))) return Status::model_shape_out_of_range;
   if (l.has_unit_heads && c.query_key_norm != QueryKeyNorm::none) return Status::model_shape_out_of_range;
   if (l.head_dim == 0) l.head_dim = c.head_dim;

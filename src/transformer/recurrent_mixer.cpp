@@ -30,7 +30,7 @@ void normalize_key(const float* x, int size, float scale, float* out) {
 bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
   const RecurrenceConfig& c = config.recurrence;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  const int channels = c.channels(Recurrence::delta);  // the most
+  const int channels = convolution_channels(c, Recurrence::delta);  // the most
   return projected_.resize(rows(std::max(3 * c.inner, channels))) && convolved_.resize(rows(channels)) && gate_.resize(rows(c.inner)) &&
          mixed_.resize(rows(c.inner)) && steps_.resize(rows(c.step_rank > 0 ? c.inner : c.heads)) && strengths_.resize(rows(c.heads)) &&
          keys_.resize(rows(c.key_heads * padded_keys(c.key_size))) && queries_.resize(rows(c.key_heads * padded_keys(c.key_size))) &&
@@ -79,7 +79,8 @@ void RecurrentMixer::scan_heads(const Call& call) {
   const LayerWeights& w = call.weights;
   const RecurrenceConfig& c = call.sizes;
   const bool is_delta = call.kind == Recurrence::delta;
-  const Product in = {&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), c.channels(call.kind)};
+  const Product in = {&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(),
+                      convolution_channels(c, call.kind)};
   const Product gate = {&w[LayerMatrix::recurrent_gate], w[LayerVector::recurrent_gate_bias], gate_.data(), c.inner};
   const Product step = {&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_bias], steps_.data(), c.heads};
   if (is_delta) {
@@ -93,7 +94,7 @@ void RecurrentMixer::scan_heads(const Call& call) {
   split_keys(call);
   compute_steps(call);
 
-  const int channels = c.channels(call.kind), values = c.value_size();
+  const int channels = convolution_channels(c, call.kind), values = value_size(c);
   const float* value_rows = convolved_.data() + (is_delta ? 2 * c.key_heads * c.key_size : 0);
   const int keys = c.key_heads * padded_keys(c.key_size), state = convolution_floats(call);
   for (const StateRows& text : call.texts) {
@@ -129,7 +130,7 @@ void RecurrentMixer::scan_heads(const Call& call) {
 void RecurrentMixer::scale_projected(const Call& call) {
   const RecurrenceConfig& c = call.sizes;
   const Multipliers& m = call.config.multipliers;
-  const int channels = c.channels(call.kind), keys = c.key_heads * c.key_size;
+  const int channels = convolution_channels(c, call.kind), keys = c.key_heads * c.key_size;
   scale_rows(gate_.data(), count_, c.inner, m.recurrent_gate);
   scale_rows(steps_.data(), count_, c.heads, m.recurrent_step);
   scale_rows(projected_.data(), count_, c.inner, m.recurrent_value, channels);
@@ -138,7 +139,7 @@ void RecurrentMixer::scale_projected(const Call& call) {
 }
 
 void RecurrentMixer::convolve_projected(const Call& call) {
-  const int channels = call.sizes.channels(call.kind);
+  const int channels = convolution_channels(call.sizes, call.kind);
   const StageTimer timer(Stage::attention);
   convolve_texts(call, channels, projected_.data(), convolved_.data());
   each_in_parallel(count_, kActivationWork * channels,
@@ -148,7 +149,7 @@ void RecurrentMixer::convolve_projected(const Call& call) {
 void RecurrentMixer::split_keys(const Call& call) {
   const RecurrenceConfig& c = call.sizes;
   const bool is_delta = call.kind == Recurrence::delta;
-  const int channels = c.channels(call.kind), padded = padded_keys(c.key_size), all = c.key_heads * c.key_size;
+  const int channels = convolution_channels(c, call.kind), padded = padded_keys(c.key_size), all = c.key_heads * c.key_size;
   const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(c.key_size)));
   const StageTimer timer(Stage::norm);
   each_in_parallel(count_, kRowWork * 2 * all, [&](int t) {
@@ -265,6 +266,8 @@ void RecurrentMixer::convolve_texts(const Call& call, int channels, const float*
   }
 }
 
-int RecurrentMixer::convolution_floats(const Call& call) { return convolution_state(call.sizes.kernel, call.sizes.channels(call.kind)); }
+int RecurrentMixer::convolution_floats(const Call& call) {
+  return convolution_state(call.sizes.kernel, convolution_channels(call.sizes, call.kind));
+}
 
 }  // namespace ropewalk

@@ -5,10 +5,16 @@
 #include <span>
 
 #include "transformer/projector.h"
-#include "transformer/state_rows.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {
+
+// The rows of one text in a run, with the state of a recurrent layer before them and the memory of the state after them.
+struct StateRows {
+  int first, count;
+  const float* from;
+  float* to;
+};
 
 class RecurrentMixer {
  public:

@@ -3,27 +3,9 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "transformer/model_config.h"
 
 namespace ropewalk {
-
-enum class ExpertWeight : int { softmax, sigmoid };
-
-struct Routing {
-  int used = 0;  // experts per token
-  ExpertWeight weight = ExpertWeight::softmax;
-  bool normalizes = false;    // true: the weights of a token's experts are scaled to sum to 1
-  float scale = 1;            // then multiplies the weights
-  bool scales_input = false;  // true: weights multiply an expert's input rather than its output (Llama 4)
-
-  // A token's experts are in the `groups_used` groups of consecutive experts with the largest scores. A group's score is the sum of its
-  // `group_best` largest ones: 1 in DeepSeek-V2 (arXiv:2405.04434), 2 in DeepSeek-V3.
-  int groups = 1;
-  int groups_used = 1;
-  int group_best = 1;
-
-  float score_scale = 1;     // multiplies the scores before they become weights
-  float least_sum = 1e-20f;  // normalized weights are divided by at least this: a bias can choose experts whose weights are all 0
-};
 
 class Router {
  public:

@@ -47,7 +47,7 @@ void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const 
     for (const StateRows& text : texts) {
       std::copy_n(input + elements(text.first + text.count - 1, hidden), hidden, text.to);
       const auto rows = [&](Buffer<float>& buffer) { return buffer.data() + elements(text.first, keys); };
-      const WkvScan scan = {text.count,  c.heads,     c.key_size,     c.value_size(), rows(queries_),
+      const WkvScan scan = {text.count,  c.heads,     c.key_size,     value_size(c),  rows(queries_),
                             rows(kept_), rows(keys_), rows(removed_), rows(changes_), values + elements(text.first, c.inner)};
       scan_wkv(scan, text.from + hidden, text.to + hidden, mixed_.data() + elements(text.first, c.inner));
     }
@@ -142,7 +142,7 @@ void RwkvMixer::prepare_token(const Call& call, int t) {
 
 void RwkvMixer::finish_token(const Call& call, int t) {
   const RecurrenceConfig& c = call.config.recurrence;
-  const int size = c.value_size();
+  const int size = value_size(c);
   const float *weight = call.weights[LayerVector::recurrent_norm], *bias = call.weights[LayerVector::recurrent_norm_bias];
   const float *values = call.values + elements(t, c.inner), *gates = gates_.data() + elements(t, c.inner);
   float* row = mixed_.data() + elements(t, c.inner);

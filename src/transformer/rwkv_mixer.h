@@ -17,7 +17,7 @@
 #include <span>
 
 #include "transformer/projector.h"
-#include "transformer/state_rows.h"
+#include "transformer/recurrent_mixer.h"
 #include "transformer/weights.h"
 
 namespace ropewalk {

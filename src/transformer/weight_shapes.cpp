@@ -80,18 +80,18 @@ int recurrent_size_of(LayerVector slot, const ModelConfig& c, Recurrence kind) {
   const bool is_convolution = kind == Recurrence::convolution, is_mamba = kind == Recurrence::mamba;
   const int steps = is_convolution ? 0 : is_mamba ? r.inner : r.heads;
   switch (slot) {
-    case LayerVector::recurrent_in_bias: return is_convolution ? 3 * r.inner : r.channels(kind);
+    case LayerVector::recurrent_in_bias: return is_convolution ? 3 * r.inner : convolution_channels(r, kind);
     case LayerVector::recurrent_gate_bias: return is_convolution ? 0 : r.inner;
     case LayerVector::recurrent_step_bias: return is_mamba ? 0 : steps;
     case LayerVector::recurrent_step_offset: return steps;
     case LayerVector::recurrent_out_bias: return c.hidden_size;
-    case LayerVector::convolution: return r.kernel * r.channels(kind);
-    case LayerVector::convolution_bias: return r.channels(kind);
+    case LayerVector::convolution: return r.kernel * convolution_channels(r, kind);
+    case LayerVector::convolution_bias: return convolution_channels(r, kind);
     case LayerVector::decay:
     case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : steps;
     case LayerVector::skip: return kind == Recurrence::delta ? 0 : steps;
     case LayerVector::recurrent_norm:
-      if (kind == Recurrence::delta) return r.value_size();
+      if (kind == Recurrence::delta) return value_size(r);
       return kind == Recurrence::mamba2 && r.has_norm ? r.inner : 0;
     case LayerVector::recurrent_select_norm: return is_mamba && r.select_norm_epsilon != 0 ? r.step_rank + 2 * r.key_size : 0;
     default: return 0;
@@ -167,7 +167,7 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
     case LayerMatrix::up: return {inner, c.hidden_size};
     case LayerMatrix::down: return {c.hidden_size, inner};
     case LayerMatrix::query_latent: return if_any(latent.query > 0, {latent.query, c.hidden_size});
-    case LayerMatrix::latent: return if_any(has_latent(c), {latent.row(), c.hidden_size});
+    case LayerMatrix::latent: return if_any(has_latent(c), {row_size(latent), c.hidden_size});
     case LayerMatrix::key_up: return if_any(has_latent(c), {latent.latent, latent.plain});
     case LayerMatrix::value_up: return if_any(has_latent(c), {latent.value, latent.latent});
     case LayerMatrix::per_layer_gate: return if_any(per_layer.size > 0, {per_layer.size, c.hidden_size});
@@ -179,7 +179,7 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
     case LayerMatrix::stream_correction: return if_any(per_layer.streams > 0, {per_layer.streams, per_layer.streams});
     case LayerMatrix::attention_gate: return if_any(c.gates_attention, {c.heads * l.head_dim, c.hidden_size});
     case LayerMatrix::recurrent_in:
-      return {kind == Recurrence::convolution ? 3 * recurrence.inner : recurrence.channels(kind), c.hidden_size};
+      return {kind == Recurrence::convolution ? 3 * recurrence.inner : convolution_channels(recurrence, kind), c.hidden_size};
     case LayerMatrix::recurrent_gate: return if_any(kind != Recurrence::convolution, {recurrence.inner, c.hidden_size});
     case LayerMatrix::recurrent_step:
       if (kind == Recurrence::mamba) return {recurrence.inner, recurrence.step_rank};
@@ -197,7 +197,7 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   const bool has_keys = l.keys_of == kOwnKeys;
   const bool has_norms = c.query_key_norm != QueryKeyNorm::none;
   if ((!l.has_attention && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
-  if (!l.mixes_tokens() && is_around_mixer(slot)) return 0;
+  if (!mixes_tokens(l) && is_around_mixer(slot)) return 0;
   if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
   if (slot >= LayerVector::recurrent_in_bias && l.recurrence == Recurrence::rwkv7) return rwkv7_size_of(slot, c, l);
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
@@ -255,16 +255,16 @@ std::size_t recurrent_state_size(const ModelConfig& config, const LayerConfig& l
   const RecurrenceConfig& c = config.recurrence;
   const Recurrence kind = layer.recurrence;
   if (kind == Recurrence::none) return 0;
-  const std::size_t convolution = convolution_state(c.kernel, c.channels(kind));
+  const std::size_t convolution = convolution_state(c.kernel, convolution_channels(c, kind));
   switch (kind) {
     case Recurrence::none: break;
     case Recurrence::convolution: return convolution;
     case Recurrence::mamba: return convolution + static_cast<std::size_t>(c.inner) * c.key_size;
     case Recurrence::delta:
-    case Recurrence::mamba2: return convolution + scan_state(c.heads, c.key_size, c.value_size());
+    case Recurrence::mamba2: return convolution + scan_state(c.heads, c.key_size, value_size(c));
     case Recurrence::rwkv7: {
       const std::size_t inputs = static_cast<std::size_t>(config.hidden_size) * (layer.has_feed_forward ? 2 : 1);
-      return inputs + scan_state(c.heads, c.key_size, c.value_size());
+      return inputs + scan_state(c.heads, c.key_size, value_size(c));
     }
   }
   return 0;

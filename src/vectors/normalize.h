@@ -9,10 +9,9 @@ namespace ropewalk {
 // layer: (x - mean) / sqrt(variance + epsilon) · weight + bias     Ba et al. 2016 (arXiv:1607.06450)
 enum class NormKind : int { rms, layer };
 
-struct Norm {
-  NormKind kind = NormKind::rms;
-  float epsilon = 1e-5f;
-};
+#include "base/fields.h"
+#include "base/fields_end.h"
+#include "vectors/norm_fields.def"
 
 // Normalizes one vector. `weight` and `bias` are [size] or null; `bias` is ignored for rms. out may be x. Sums are f64, so that the
 // result doesn't depend on the number of lanes. Differences from the mean are f64 too, because the error of an f32 mean can exceed small

@@ -166,17 +166,17 @@ class Placement {
     const RecurrenceConfig& r = config_.recurrence;
     const bool is_mamba = l.recurrence == Recurrence::mamba, is_convolution = l.recurrence == Recurrence::convolution;
     switch (slot) {
-      case LayerVector::recurrent_in_bias: return (is_convolution ? 3 : 1) * r.channels(l.recurrence);
+      case LayerVector::recurrent_in_bias: return (is_convolution ? 3 : 1) * convolution_channels(r, l.recurrence);
       case LayerVector::recurrent_gate_bias: return r.inner;
       case LayerVector::recurrent_step_bias:
       case LayerVector::recurrent_step_offset:
       case LayerVector::skip: return is_mamba ? r.inner : r.heads;
-      case LayerVector::convolution: return r.kernel * r.channels(l.recurrence);
-      case LayerVector::convolution_bias: return r.channels(l.recurrence);
+      case LayerVector::convolution: return r.kernel * convolution_channels(r, l.recurrence);
+      case LayerVector::convolution_bias: return convolution_channels(r, l.recurrence);
       case LayerVector::decay:
       case LayerVector::decay_log: return is_mamba ? r.inner * r.key_size : r.heads;
       case LayerVector::recurrent_select_norm: return r.step_rank + 2 * r.key_size;
-      case LayerVector::recurrent_norm: return l.recurrence == Recurrence::delta ? r.value_size() : r.inner;
+      case LayerVector::recurrent_norm: return l.recurrence == Recurrence::delta ? value_size(r) : r.inner;
       case LayerVector::token_shift: return kShiftedInputs * config_.hidden_size;
       case LayerVector::decay_bias:
       case LayerVector::rate_bias:
@@ -256,7 +256,8 @@ class Placement {
       case LayerMatrix::stream_prediction: return {p.streams * p.streams, p.streams};
       case LayerMatrix::stream_correction: return {p.streams, p.streams};
       case LayerMatrix::attention_gate: return {config_.heads * l.head_dim, hidden};
-      case LayerMatrix::recurrent_in: return {l.recurrence == Recurrence::convolution ? 3 * r.inner : r.channels(l.recurrence), hidden};
+      case LayerMatrix::recurrent_in:
+        return {l.recurrence == Recurrence::convolution ? 3 * r.inner : convolution_channels(r, l.recurrence), hidden};
       case LayerMatrix::recurrent_gate: return {r.inner, hidden};
       case LayerMatrix::recurrent_step: return is_mamba ? std::pair(r.inner, r.step_rank) : std::pair(r.heads, hidden);
       case LayerMatrix::recurrent_strength: return {r.heads, hidden};

@@ -206,7 +206,7 @@ class TestModel {
       return is_recurrent(layer) ? recurrent_elements(c, layer_config(layer).recurrence, slot) : 0;
     }
     if (!layer_config(layer).has_attention && is_of_attention_alone(slot)) return 0;
-    if (!layer_config(layer).mixes_tokens() && is_around_mixer(slot)) return 0;
+    if (!mixes_tokens(layer_config(layer)) && is_around_mixer(slot)) return 0;
     if (!layer_config(layer).has_feed_forward && is_of_feed_forward(slot)) return 0;
     switch (slot) {
       case LayerVector::attention_gate_bias:

@@ -80,7 +80,7 @@ class Transformer {
     for (std::size_t t = 0; t < streams.size(); ++t) {
       const Row before = streams[t][active];
       Row x = before;
-      if (l.mixes_tokens())
+      if (mixes_tokens(l))
         add(x, sum_at(t, attended, mixed), vector(LayerVector::attention_post_norm), vector(LayerVector::attention_post_norm_bias));
       x = per_layer.with_laurel(layer, inputs[t], x);
       if (!l.has_feed_forward) {

@@ -1,127 +1,6 @@
 // The functions of bindings/transformer.cpp, bindings/sampler.cpp and bindings/quantize.cpp.
+import type { LayerConfig, ModelConfig } from "./model_fields.js";
 import type { Status } from "./status.js";
-
-/** The shape of a model. Fields are those of src/transformer/model_config.h. @internal */
-export interface WasmModelConfig {
-  layers: number;
-  vocabulary_size: number;
-  hidden_size: number;
-  heads: number;
-  kv_heads: number;
-  head_dim: number;
-  feed_forward_size: number;
-  norm: number;
-  norm_epsilon: number;
-  query_key_norm: number;
-  activation: number;
-  is_gated: boolean;
-  is_parallel: boolean;
-  /** Factor on q · k. NaN stands for the softmax scale of the rope, or 1/√head_dim without RoPE. */
-  attention_scale: number;
-  attention_soft_cap: number;
-  embedding_scale: number;
-  residual_scale: number;
-  logit_scale: number;
-  logit_soft_cap: number;
-  experts: number;
-  expert_size: number;
-  shared_expert_size: number;
-  experts_used: number;
-  expert_weight: number;
-  normalizes_experts: boolean;
-  expert_scale: number;
-  scales_expert_input: boolean;
-  /** Whether values of each head are divided by their root mean square. */
-  normalizes_values: boolean;
-  expert_groups: number;
-  expert_groups_used: number;
-  expert_group_best: number;
-  expert_score_scale: number;
-  expert_least_sum: number;
-  latent_size: number;
-  latent_rotated: number;
-  latent_plain: number;
-  latent_value: number;
-  /** 0 if queries have no latent. */
-  latent_query: number;
-  per_layer_size: number;
-  per_layer_vocabulary: number;
-  streams: number;
-  active_stream: number;
-  laurel_size: number;
-  gate_slope: number;
-  gate_limit: number;
-  temperature_scale: number;
-  temperature_floor_scale: number;
-  temperature_offset: number;
-  latent_norm_epsilon: number;
-  recurrence_kernel: number;
-  recurrence_inner: number;
-  recurrence_heads: number;
-  recurrence_key_heads: number;
-  recurrence_key_size: number;
-  recurrence_step_rank: number;
-  recurrence_norm_groups: number;
-  recurrence_is_tiled: boolean;
-  recurrence_least_step: number;
-  recurrence_largest_step: number;
-  recurrence_select_epsilon: number;
-  recurrence_has_norm: boolean;
-  recurrence_norms_before_gate: boolean;
-  recurrence_decay_rank: number;
-  recurrence_rate_rank: number;
-  recurrence_share_rank: number;
-  recurrence_gate_rank: number;
-  recurrence_removal_epsilon: number;
-  recurrence_head_epsilon: number;
-  attention_in_multiplier: number;
-  key_multiplier: number;
-  attention_out_multiplier: number;
-  gate_multiplier: number;
-  down_multiplier: number;
-  recurrent_in_multiplier: number;
-  recurrent_gate_multiplier: number;
-  recurrent_value_multiplier: number;
-  recurrent_key_multiplier: number;
-  recurrent_query_multiplier: number;
-  recurrent_step_multiplier: number;
-  recurrent_out_multiplier: number;
-  gates_attention: boolean;
-  is_causal: boolean;
-  normalizes_residual: boolean;
-  positions: number;
-  token_types: number;
-  dense_1_size: number;
-  /** −1 for none, as the next two. */
-  dense_1_activation: number;
-  dense_2_size: number;
-  dense_2_activation: number;
-  dense_3_size: number;
-  dense_3_activation: number;
-}
-
-/** What a layer has instead of attention or beside it, in the order of the core's Recurrence. @internal */
-export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba", "rwkv7"] as const;
-
-/** A layer's shape. Fields are those of LayerFields in bindings/transformer.cpp, in the same order. @internal */
-export interface WasmLayerConfig {
-  /** 0 for none, as chunk. */
-  window: number;
-  has_experts: boolean;
-  chunk: number;
-  head_dim: number;
-  kv_heads: number;
-  feed_forward_size: number;
-  /** The layer whose keys and values it reads; −1 for its own. */
-  keys_of: number;
-  values_are_keys: boolean;
-  has_temperature: boolean;
-  has_unit_heads: boolean;
-  gate_deviations: number;
-  recurrence: (typeof RECURRENCES)[number];
-  has_feed_forward: boolean;
-  has_attention: boolean;
-}
 
 /** bindings/recurrent_state.cpp. `states` is an address that model_states wrote. */
 export interface WasmRecurrentFunctions {
@@ -140,7 +19,9 @@ export interface WasmRecurrentFunctions {
 export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_create(scalar: boolean): number;
   model_destroy(model: number): void;
-  model_configure(model: number, config: WasmModelConfig, layers: number): Status;
+  model_set_layers(model: number, layers: number): Status;
+  model_set_layer(model: number, layer: number, config: LayerConfig): void;
+  model_configure(model: number, config: ModelConfig): Status;
   model_reserve(
     model: number,
     layer: number,

@@ -1,16 +1,7 @@
 // The functions of the wasm module (bindings/). Addresses and enumerators are numbers. A status is 0 for success.
+import type { RopeConfig } from "./rope_fields.js";
 import type { Status } from "./status.js";
 import type { WasmModelFunctions } from "./wasm_model_functions.js";
-
-/** @internal */
-export interface WasmConfigLists {
-  values: number;
-  short_factor: number;
-  long_factor: number;
-  inv_freq: number;
-  freq_factors: number;
-  mrope_section: number;
-}
 
 /** @internal */
 export interface WasmPlan {
@@ -94,7 +85,7 @@ export interface WasmModule extends WasmAttentionFunctions, WasmCacheFunctions, 
 
   rope_create(): number;
   rope_destroy(rope: number): void;
-  rope_configure(rope: number, config: object, lists: WasmConfigLists): Status;
+  rope_configure(rope: number, config: RopeConfig): Status;
   rope_use_scalar_kernels(rope: number): void;
   rope_use_length(rope: number, sequenceLength: number): Status;
   rope_plan(rope: number): WasmPlan;

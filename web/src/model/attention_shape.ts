@@ -1,5 +1,6 @@
 // The shape of attention in each layer: heads, their size, and whose keys a layer reads.
-import type { Architecture, LatentSizes, LayerShape } from "./architectures/architecture.js";
+import type { LatentConfig } from "../memory/model_fields.js";
+import type { Architecture, LayerShape } from "./architectures/architecture.js";
 import { HEADS, HIDDEN } from "./architectures/common.js";
 import type { ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_HEAD_DIM, MAX_HEADS, MAX_WIDTH } from "./limits.js";
@@ -11,7 +12,7 @@ export interface AttentionShape {
   readonly kv_heads: number;
   /** The largest of all layers. */
   readonly head_dim: number;
-  readonly latent: LatentSizes | undefined;
+  readonly latent: LatentConfig | undefined;
   /** What is different in each layer. */
   readonly own: readonly LayerShape[];
 }
@@ -23,8 +24,7 @@ export function attentionShape(reader: ConfigReader, architecture: Architecture,
   if (architecture.hasNoAttention) return { heads: 1, kv_heads: 1, head_dim: 1, latent: undefined, own };
   const heads = reader.integer(HEADS, undefined, 1, MAX_HEADS);
   const latent = architecture.latent?.(reader);
-  if (latent !== undefined)
-    return { heads, kv_heads: 1, head_dim: latent.latent_rotated + latent.latent_size, latent, own };
+  if (latent !== undefined) return { heads, kv_heads: 1, head_dim: latent.rotated + latent.latent, latent, own };
   const maxHeadDim = Math.max(1, Math.min(MAX_HEAD_DIM, Math.floor(MAX_WIDTH / heads)));
   const kv_heads = largest(own, "kv_heads") ?? keyHeads(reader, architecture, heads);
   const head_dim =

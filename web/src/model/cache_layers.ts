@@ -20,7 +20,7 @@ export function cacheOptions(
   layers: readonly ModelLayer[],
   changed: (rope: Readonly<RopeConfig>) => Readonly<RopeConfig> = (rope) => rope,
 ): CacheLayerOptions[] {
-  const hasLatent = plan.config.latent_size > 0;
+  const hasLatent = plan.config.latent.latent > 0;
   const widened = new Map<RopeConfig, Readonly<RopeConfig>>(); // layers that share a RoPE go on sharing it
   const ropeOf = (rope: Readonly<RopeConfig>, headDim: number): Readonly<RopeConfig> => {
     if (!hasLatent) return changed(rope);

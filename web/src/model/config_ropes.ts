@@ -8,10 +8,11 @@ import { ggufSourceOf, ropeConfig } from "../config/rope_config.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { Architecture } from "./architectures/architecture.js";
+import { defaultRecurrenceConfig } from "../memory/model_fields.js";
 import { architectureOf } from "./architectures/table.js";
 import { attentionShape, hasAttention, hasOwnKeys } from "./attention_shape.js";
 import { ConfigReader } from "./config_reader.js";
-import { NO_RECURRENCE, type RecurrentKind, recurrentKind, stateBytes } from "./recurrent_layers.js";
+import { type RecurrentKind, recurrentKind, stateBytes } from "./recurrent_layers.js";
 
 /** A RoPE and the layers that use it. */
 export interface LayerRope {
@@ -193,7 +194,7 @@ export function recurrentLayers(source: Dict, count: number): RecurrentLayers {
     const recurrences = own.map(({ recurrence = "none" }) => ({ recurrence }));
     const layers = indicesOf(recurrences, ({ recurrence }) => recurrence !== "none");
     const first = own[layers[0] ?? -1] ?? {};
-    const sizes = { ...NO_RECURRENCE, ...architecture.recurrence?.(reader) };
+    const sizes = { ...defaultRecurrenceConfig(), ...architecture.recurrence?.(reader) };
     const withoutAttention = indicesOf(own, (shape) => !hasAttention(shape));
     const alone = withoutAttention.filter((layer) => !layers.includes(layer));
     const experts = alone.length > 0 ? architecture.experts?.(reader) : undefined;

@@ -59,7 +59,7 @@ export function walkLayers(
 
 /** Throws UNSUPPORTED_MODEL if the residual is not all that goes from layer to layer. @internal */
 export function checkWatchable({ config }: ModelPlan): void {
-  if (config.streams > 0)
+  if (config.per_layer.streams > 0)
     fail(
       "UNSUPPORTED_MODEL",
       "layers",

@@ -35,18 +35,16 @@ export function memoryOf(
   contextLength: number,
 ): ModelMemory {
   const { hidden_size, heads, kv_heads, head_dim, vocabulary_size } = plan.config;
-  const { per_layer_size, streams, latent_plain, latent_rotated, latent_value, latent_query } = plan.config;
+  const { latent: sizes, per_layer, recurrence, multipliers } = plan.config;
   const { feed_forward_size, expert_size, shared_expert_size } = plan.config;
   const inner = Math.max(feed_forward_size, expert_size, shared_expert_size);
   const layers = cacheOptions(plan, plan.layers);
   // elements per token: four vectors of hidden size, q and the attention output, k and v, two feed-forward vectors, and
   // quantized copies of the inputs of matrix products
-  const latent = heads * (latent_plain + latent_rotated + latent_value) + 2 * latent_query;
-  const { recurrence_inner, recurrence_key_heads, recurrence_key_size } = plan.config;
-  const recurrent = 6 * (recurrence_inner + 2 * recurrence_key_heads * recurrence_key_size);
-  const { attention_in_multiplier, recurrent_in_multiplier } = plan.config;
-  const scaled = attention_in_multiplier !== 1 || recurrent_in_multiplier !== 1 ? hidden_size : 0;
-  const perLayer = 2 * plan.config.layers * per_layer_size + (1 + 2 * streams) * hidden_size;
+  const latent = heads * (sizes.plain + sizes.rotated + sizes.value) + 2 * sizes.query;
+  const recurrent = 6 * (recurrence.inner + 2 * recurrence.key_heads * recurrence.key_size);
+  const scaled = multipliers.attention_in !== 1 || multipliers.recurrent_in !== 1 ? hidden_size : 0;
+  const perLayer = 2 * plan.config.layers * per_layer.size + (1 + 2 * per_layer.streams) * hidden_size;
   const perToken =
     6 * hidden_size +
     3 * heads * head_dim +
@@ -54,7 +52,7 @@ export function memoryOf(
     recurrent +
     scaled +
     latent +
-    (per_layer_size > 0 ? perLayer : 0);
+    (per_layer.size > 0 ? perLayer : 0);
   // a model that only embeds reads a text at once, but has the feed-forward vectors of a batch only
   const generates = plan.noText === undefined;
   const tokens = generates ? BATCH_TOKENS : contextLength;
@@ -67,7 +65,7 @@ export function memoryOf(
       generates && layers.length > 0
         ? kvCacheBytes(heap, { layers, maxLength: contextLength, dtype: cacheSettings.dtype }, 0)
         : 0,
-    states: generates ? sessionStateBytes(stateBytes(plan.config, plan.shapes)) : 0,
+    states: generates ? sessionStateBytes(stateBytes(plan.config.recurrence, plan.shapes)) : 0,
     workspace: Math.ceil(4 * (perToken * tokens + 3.5 * inner * BATCH_TOKENS) + (generates ? 4 * vocabulary_size : 0)),
     adapters: 0,
   };

@@ -10,7 +10,8 @@ import type { Status } from "../memory/status.js";
 import { fingerprintOf } from "./fingerprint.js";
 import { loadWeights } from "./weights/load_weights.js";
 import { withLongFactors, usesLongFactors } from "./long_rope.js";
-import { RECURRENCES, type WasmLayerConfig } from "../memory/wasm_model_functions.js";
+import { defaultLayerConfig } from "../memory/model_fields.js";
+import { RECURRENCES } from "./architectures/architecture.js";
 import { cacheOptions } from "./cache_layers.js";
 import { type LayerWatcher, walkLayers } from "./layer_walk.js";
 import { type AdaptersInUse, NO_ADAPTERS } from "./adapters/in_use.js";
@@ -84,7 +85,7 @@ export class ModelCore implements TextsReader {
 
   /** Bytes of one copy of the states of the recurrent layers. */
   get stateBytes(): number {
-    return stateBytes(this.plan.config, this.plan.shapes);
+    return stateBytes(this.plan.config.recurrence, this.plan.shapes);
   }
 
   /** Loads the weights of a plan. On failure or abort, all memory is freed. */
@@ -324,21 +325,13 @@ function failOnKeys({ dtype }: KvCacheCore): never {
 }
 
 function configure(heap: Heap, address: number, { config, shapes, reader }: ModelPlan): void {
-  const words = Int32Array.from(shapes.flatMap(layerWords));
-  heap.borrow(words.byteLength, (layerWords) => {
-    heap.bytes(layerWords, words.byteLength).set(new Uint8Array(words.buffer));
-    heap.check(heap.module.model_configure(address, config, layerWords), undefined, reader.file);
-  });
-}
-
-/** A layer's shape as the words of the core's LayerFields. */
-function layerWords(shape: WasmLayerConfig): number[] {
-  const { window, has_experts, chunk, head_dim, kv_heads, feed_forward_size, keys_of } = shape;
-  const flags = [shape.values_are_keys, shape.has_temperature, shape.has_unit_heads].map(Number);
-  const [deviations] = new Int32Array(Float32Array.of(shape.gate_deviations).buffer);
-  const mixer = [RECURRENCES.indexOf(shape.recurrence), Number(shape.has_feed_forward), Number(shape.has_attention)];
-  const sizes = [window, Number(has_experts), chunk, head_dim, kv_heads, feed_forward_size, keys_of];
-  return [...sizes, ...flags, deviations!, ...mixer];
+  const { module } = heap;
+  heap.check(module.model_set_layers(address, shapes.length), undefined, reader.file);
+  for (const [layer, shape] of shapes.entries()) {
+    const window = shape.window === 0 ? defaultLayerConfig().window : shape.window;
+    module.model_set_layer(address, layer, { ...shape, window, recurrence: RECURRENCES.indexOf(shape.recurrence) });
+  }
+  heap.check(module.model_configure(address, config), undefined, reader.file);
 }
 
 function destroyModel(heap: Heap, address: number): void {

@@ -9,15 +9,16 @@ import { KINDS_WITHOUT_ATTENTION } from "../config/layer_kinds.js";
 import { ropeLayers } from "../config/rope_layers.js";
 import type { RopeConfig } from "../config/types.js";
 import type { ModelFiles } from "../files/model_files.js";
-import type { WasmLayerConfig, WasmModelConfig } from "../memory/wasm_model_functions.js";
-import type {
-  Architecture,
-  DenseLayer,
-  ExpertConfig,
-  Factors,
-  LatentSizes,
-  PerLayerSizes,
-} from "./architectures/architecture.js";
+import {
+  defaultDenseConfig,
+  defaultLayerConfig,
+  defaultModelConfig,
+  defaultRouting,
+  type DenseConfig,
+  type ModelConfig,
+  type Norm,
+} from "../memory/model_fields.js";
+import type { Architecture, DenseLayer, ExpertConfig, PlannedLayer } from "./architectures/architecture.js";
 import { LAYER_TYPES, LAYERS } from "./architectures/common.js";
 import { checkChosen } from "./architectures/experts.js";
 import { checkEvenWidths, checkGgufRope } from "./architectures/gguf_rope.js";
@@ -27,7 +28,7 @@ import { encoderOf, whyNoText, windowsOf } from "./embed/encoder_of.js";
 import { attentionShape, hasAttention, hasOwnKeys, largest } from "./attention_shape.js";
 import { type ConfigKey, ConfigReader } from "./config_reader.js";
 import { MAX_LAYERS, MAX_VOCABULARY, MAX_WIDTH } from "./limits.js";
-import { NO_RECURRENCE, type RecurrentKind, recurrentKind } from "./recurrent_layers.js";
+import { type RecurrentKind, recurrentKind } from "./recurrent_layers.js";
 
 /** Changes to the RoPE of a model: of its full-attention layers, or by kind of layer. */
 export type ModelRopeOverrides =
@@ -59,13 +60,13 @@ const PREDICTION_LAYERS: ConfigKey = [["num_nextn_predict_layers", "num_mtp_laye
 export interface ModelPlan {
   readonly reader: ConfigReader;
   readonly architecture: Architecture;
-  readonly config: WasmModelConfig;
+  readonly config: ModelConfig;
   readonly experts: ExpertConfig | undefined;
   readonly layers: readonly ModelLayer[];
   /** Layers after these that predict further tokens, and aren't read. GGUF counts them as layers. */
   readonly predictionLayers: number;
   /** The shape of each layer, as the core takes it. */
-  readonly shapes: readonly WasmLayerConfig[];
+  readonly shapes: readonly PlannedLayer[];
   /** Context length the model was trained for, or extended to by its config. */
   readonly trainedLength: number;
   /** How the model embeds texts. */
@@ -78,43 +79,6 @@ const NORMS = ["rms", "layer"];
 const QUERY_KEY_NORMS = ["none", "head", "each_head", "all_heads", "rotated"];
 const ACTIVATIONS = ["silu", "gelu", "gelu_tanh", "relu2", "xielu", "clamped_silu", "relu", "tanh"];
 const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
-const NO_FACTORS: Factors = {
-  attention_scale: NaN,
-  attention_soft_cap: 0,
-  embedding_scale: 1,
-  residual_scale: 1,
-  logit_scale: 1,
-  logit_soft_cap: 0,
-  gate_slope: 1,
-  gate_limit: 0,
-  normalizes_values: false,
-  attention_in_multiplier: 1,
-  key_multiplier: 1,
-  attention_out_multiplier: 1,
-  gate_multiplier: 1,
-  down_multiplier: 1,
-  recurrent_in_multiplier: 1,
-  recurrent_gate_multiplier: 1,
-  recurrent_value_multiplier: 1,
-  recurrent_key_multiplier: 1,
-  recurrent_query_multiplier: 1,
-  recurrent_step_multiplier: 1,
-  recurrent_out_multiplier: 1,
-};
-const NO_LATENT: LatentSizes = {
-  latent_size: 0,
-  latent_rotated: 0,
-  latent_plain: 0,
-  latent_value: 0,
-  latent_query: 0,
-};
-const NO_PER_LAYER: PerLayerSizes = {
-  per_layer_size: 0,
-  per_layer_vocabulary: 0,
-  streams: 0,
-  active_stream: 0,
-  laurel_size: 0,
-};
 
 /**
  * Reads the dimensions and layers of a model from its files.
@@ -146,7 +110,10 @@ export function planOf(
   const { activation } = architecture;
   architecture.check?.(reader);
 
-  const norm_epsilon = reader.number(epsilon, architecture.ggufEpsilon?.(reader) ?? 1e-5);
+  const norm: Norm = {
+    kind: NORMS.indexOf(architecture.norm),
+    epsilon: reader.number(epsilon, architecture.ggufEpsilon?.(reader) ?? 1e-5),
+  };
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
   // a switch in files of Granite, and only information in others
@@ -156,18 +123,17 @@ export function planOf(
   const encoder = encoderOf(architecture, reader);
   const noText = whyNoText(files, architecture, reader);
   const embedding = embeddingPlan(reader, files, architecture);
-  const dense = (index: number): DenseLayer | undefined => embedding.dense[index];
-  const activationOf = (layer: DenseLayer | undefined): number =>
-    layer?.activation === undefined ? -1 : ACTIVATIONS.indexOf(layer.activation);
   const ropes = ropesByKind(source, overrides);
   refuseOtherLayers(architecture, reader);
   const hasTwoRopes =
     architecture.hasTwoRopes ?? (architecture.readsSlidingBase && reader.has(["", "rope.freq_base_swa"]));
   const attentionKind = (layer: number): AttentionKind =>
     hasTwoRopes && (window(layer) > 0 || (own[layer]?.chunk ?? 0) > 0) ? "sliding_attention" : "full_attention";
-  const temperature = temperatureOf(architecture, () => ropes("full_attention"));
+  const temperature = architecture.temperature && ropes("full_attention").query_temperature;
 
-  const config: WasmModelConfig = {
+  const defaults = defaultModelConfig();
+  const config: ModelConfig = {
+    ...defaults,
     layers,
     vocabulary_size: vocabularySize(files, reader),
     hidden_size,
@@ -179,45 +145,25 @@ export function planOf(
       architecture.feedForwardSize?.(reader) ??
       (architecture.hasNoAttention ? 1 : undefined) ??
       reader.integer([["intermediate_size", "n_inner"], "feed_forward_length"], 4 * hidden_size, 1, MAX_WIDTH),
-    norm: NORMS.indexOf(architecture.norm),
-    norm_epsilon,
+    norm,
     query_key_norm: QUERY_KEY_NORMS.indexOf(architecture.queryKeyNorm?.(reader) ?? "none"),
     activation: ACTIVATIONS.indexOf(typeof activation === "string" ? activation : activation(reader)),
     is_gated: architecture.isGated,
     is_parallel: architecture.isParallel?.(reader) ?? false,
-    ...NO_FACTORS,
     ...architecture.factors?.(reader),
-    experts: experts?.experts ?? 0,
-    expert_size: experts?.expert_size ?? 0,
-    shared_expert_size: experts?.shared_expert_size ?? 0,
-    experts_used: experts?.experts_used ?? 0,
-    expert_weight: EXPERT_WEIGHTS.indexOf(experts?.weight ?? "softmax"),
-    normalizes_experts: experts?.normalizes_experts ?? false,
-    expert_scale: experts?.expert_scale ?? 1,
-    scales_expert_input: experts?.scales_expert_input ?? false,
-    expert_groups: experts?.expert_groups ?? 1,
-    expert_groups_used: experts?.expert_groups_used ?? 1,
-    expert_group_best: experts?.expert_group_best ?? 1,
-    expert_score_scale: experts?.expert_score_scale ?? 1,
-    expert_least_sum: experts?.expert_least_sum ?? 1e-20,
-    ...(latent ?? NO_LATENT),
+    ...(experts && sizesOf(experts)),
+    latent: latent ?? defaults.latent,
     // transformers' configs have no key for the epsilon of these norms
-    latent_norm_epsilon: reader.isGguf ? norm_epsilon : 1e-6,
-    ...(architecture.perLayer?.(reader) ?? NO_PER_LAYER),
-    ...NO_RECURRENCE,
-    ...architecture.recurrence?.(reader),
+    latent_norm: { ...norm, epsilon: reader.isGguf ? norm.epsilon : 1e-6 },
+    per_layer: architecture.perLayer?.(reader) ?? defaults.per_layer,
+    recurrence: { ...defaults.recurrence, ...architecture.recurrence?.(reader) },
     gates_attention: architecture.gatesAttention ?? false,
-    ...temperature,
+    temperature: { ...defaults.temperature, ...temperature },
     is_causal: encoder === undefined,
     normalizes_residual: encoder?.normalizesResidual ?? false,
     positions: encoder?.positions?.count ?? 0,
     token_types: encoder?.tokenTypes ?? 0,
-    dense_1_size: dense(0)?.size ?? 0,
-    dense_1_activation: activationOf(dense(0)),
-    dense_2_size: dense(1)?.size ?? 0,
-    dense_2_activation: activationOf(dense(1)),
-    dense_3_size: dense(2)?.size ?? 0,
-    dense_3_activation: activationOf(dense(2)),
+    dense: defaults.dense.map((none, index) => denseOf(embedding.dense[index]) ?? none) as ModelConfig["dense"],
   };
   const kindOf = (layer: number): LayerKind => {
     const shape = own[layer]!;
@@ -246,20 +192,15 @@ export function planOf(
     layers: modelLayers,
     predictionLayers,
     shapes: own.map((shape, layer) => ({
+      ...defaultLayerConfig(),
       window: window(layer),
       has_experts: experts?.hasExperts(layer) ?? false,
-      chunk: 0,
       head_dim,
       kv_heads,
       feed_forward_size: config.feed_forward_size,
-      keys_of: -1,
-      values_are_keys: false,
       has_temperature:
         architecture.temperature === "all" || (architecture.temperature === "without_rope" && !hasRope[layer]),
-      has_unit_heads: false,
-      gate_deviations: -Infinity,
       recurrence: "none" as const,
-      has_feed_forward: true,
       ...shape,
       has_attention: hasAttention(shape),
     })),
@@ -270,6 +211,21 @@ export function planOf(
         modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,
       ),
   };
+}
+
+/** The core's numbers of a mixture of experts. */
+function sizesOf({ experts, expert_size, shared_expert_size = 0, routing }: ExpertConfig): Partial<ModelConfig> {
+  const { weight = "softmax", ...rest } = routing;
+  const numbers = { ...defaultRouting(), ...rest, weight: EXPERT_WEIGHTS.indexOf(weight) };
+  return { experts, expert_size, shared_expert_size, routing: numbers };
+}
+
+/** A linear map after pooling, as the core has it. */
+function denseOf(layer: DenseLayer | undefined): DenseConfig | undefined {
+  if (layer === undefined) return undefined;
+  const { size, activation } = layer;
+  if (activation === undefined) return { ...defaultDenseConfig(), size };
+  return { size, activates: true, activation: ACTIVATIONS.indexOf(activation) };
 }
 
 /** Throws UNSUPPORTED_MODEL for keys of single layers, INVALID_FILE for layers without attention in an architecture that has none. */
@@ -364,19 +320,6 @@ function memoizeByKind(make: (kind: AttentionKind) => Readonly<RopeConfig>): typ
     let rope = known.get(kind);
     if (rope === undefined) known.set(kind, (rope = make(kind)));
     return rope;
-  };
-}
-
-/** The temperature of queries, under the names of the core. */
-function temperatureOf(
-  { temperature }: Architecture,
-  rope: () => Readonly<RopeConfig>,
-): Pick<WasmModelConfig, "temperature_scale" | "temperature_floor_scale" | "temperature_offset"> {
-  const given = temperature === undefined ? undefined : rope().query_temperature;
-  return {
-    temperature_scale: given?.scale ?? 0,
-    temperature_floor_scale: given?.floor_scale ?? 1,
-    temperature_offset: given?.offset ?? 0,
   };
 }
 

@@ -1,10 +1,10 @@
 // Recurrent layers: their kinds, and the size of their states.
-import type { WasmLayerConfig } from "../memory/wasm_model_functions.js";
-import type { LayerShape, RecurrenceSizes } from "./architectures/architecture.js";
+import type { RecurrenceConfig } from "../memory/model_fields.js";
+import type { LayerShape, PlannedLayer } from "./architectures/architecture.js";
 import { hasAttention } from "./attention_shape.js";
 
 /** What a recurrent layer computes, as the core calls it. */
-type Recurrence = Exclude<WasmLayerConfig["recurrence"], "none">;
+type Recurrence = Exclude<PlannedLayer["recurrence"], "none">;
 
 /** Kinds of recurrent layers, by their names in transformers; `rwkv` isn't there. */
 export type RecurrentKind = "linear_attention" | "conv" | "mamba" | "rwkv";
@@ -25,37 +25,13 @@ export function recurrentKind(shape: LayerShape): RecurrentKind | "hybrid" | nul
   return hasAttention(shape) ? "hybrid" : RECURRENT_KINDS[recurrence];
 }
 
-/** The sizes of a model without recurrent layers. @internal */
-export const NO_RECURRENCE: RecurrenceSizes = {
-  recurrence_kernel: 0,
-  recurrence_inner: 0,
-  recurrence_heads: 1,
-  recurrence_key_heads: 1,
-  recurrence_key_size: 0,
-  recurrence_step_rank: 0,
-  recurrence_norm_groups: 1,
-  recurrence_is_tiled: false,
-  recurrence_least_step: 0,
-  recurrence_largest_step: Infinity,
-  recurrence_select_epsilon: 0,
-  recurrence_has_norm: true,
-  recurrence_norms_before_gate: false,
-  recurrence_decay_rank: 0,
-  recurrence_rate_rank: 0,
-  recurrence_share_rank: 0,
-  recurrence_gate_rank: 0,
-  recurrence_removal_epsilon: 0,
-  recurrence_head_epsilon: 0,
-};
-
 /**
  * Bytes of one copy of the states of these layers, in f32: the last inputs of the convolution, and the state of the scan. RWKV
  * has the last input of both blocks of a layer instead of those of a convolution.
  * @internal
  */
-export function stateBytes(sizes: RecurrenceSizes, layers: readonly Pick<WasmLayerConfig, "recurrence">[]): number {
-  const { recurrence_kernel: kernel, recurrence_inner: inner, recurrence_key_heads: keyHeads } = sizes;
-  const keySize = sizes.recurrence_key_size;
+export function stateBytes(sizes: RecurrenceConfig, layers: readonly Pick<PlannedLayer, "recurrence">[]): number {
+  const { kernel, inner, key_heads: keyHeads, key_size: keySize } = sizes;
   const matrices = inner * 4 * Math.ceil(keySize / 4);
   const heads = (kernel - 1) * (inner + 2 * keyHeads * keySize) + matrices;
   const floats = {

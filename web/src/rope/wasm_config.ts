@@ -1,32 +1,9 @@
 // Passes a config to a rope in wasm memory.
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
-import { SCALING_KEYS } from "../config/scaling_keys.js";
 import { PAIRINGS, type RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
+import { defaultRopeConfig, type RopeConfig as WasmRopeConfig } from "../memory/rope_fields.js";
 import type { Geometry } from "./plan.js";
-
-// The lists of a config, in the order of ConfigLists in bindings/rope.cpp: their values are passed one after another.
-const LISTS = [
-  "short_factor",
-  "long_factor",
-  "inv_freq",
-  "lengths",
-  "freq_factors",
-  "axes_dim",
-  "mrope_section",
-] as const;
-
-// Embind needs a value for every field that isn't optional in C++.
-const DEFAULTS = {
-  reversed: false,
-  truncate: SCALING_KEYS.truncate.default,
-  finetuned: SCALING_KEYS.finetuned.default,
-  mrope_layout: 0,
-  axes_layout: 0,
-  xpos_center: 0,
-  query_temperature_floor_scale: 1,
-  query_temperature_offset: 0,
-};
 
 /**
  * Passes a config to the core, which checks its values and copies its lists. If this throws, the rope is unchanged.
@@ -34,14 +11,18 @@ const DEFAULTS = {
  */
 export function configure(heap: Heap, rope: number, config: RopeConfig): Geometry {
   const flat = flattenConfig(config);
-  const counts = Object.fromEntries(LISTS.map((name) => [name, flat[name]?.length ?? 0])) as Record<
-    (typeof LISTS)[number],
-    number
-  >;
-  const values = LISTS.flatMap((name) => flat[name] ?? []);
+  const lists = Object.entries(flat).filter((entry): entry is [string, number[]] => Array.isArray(entry[1]));
+  const values = lists.flatMap(([, list]) => list);
   const status = heap.borrow(values.length * 8, (address) => {
     heap.doubles(address, values.length).set(values);
-    return heap.module.rope_configure(rope, { ...DEFAULTS, ...flat }, { values: address, ...counts });
+    let end = address;
+    const places = lists.map(([name, { length }]) => {
+      const place = { values: end, size: length };
+      end += length * 8;
+      return [name, place];
+    });
+    const fields = { ...defaultRopeConfig(), ...flat, ...Object.fromEntries(places) } as WasmRopeConfig;
+    return heap.module.rope_configure(rope, fields);
   });
   heap.check(status, (field) => valueOf(flat, field));
   const { head_dim, rotary_dim, rotary_offset, reversed = false } = flat;

@@ -141,7 +141,7 @@ function modelMetadata(architecture: string, files: ModelFiles, plan: ModelPlan)
     vocab_size: config.vocabulary_size,
     ...(config.experts > 0 && {
       expert_count: config.experts,
-      expert_used_count: config.experts_used,
+      expert_used_count: config.routing.used,
       expert_feed_forward_length: config.expert_size,
     }),
   };
@@ -154,6 +154,6 @@ function modelMetadata(architecture: string, files: ModelFiles, plan: ModelPlan)
       `${architecture}.${key}`,
       { type: "u32", value },
     ]),
-    [`${architecture}.attention.layer_norm_rms_epsilon`, { type: "f32", value: config.norm_epsilon }],
+    [`${architecture}.attention.layer_norm_rms_epsilon`, { type: "f32", value: config.norm.epsilon }],
   ];
 }

@@ -8,6 +8,7 @@ import { parseGguf } from "../../files/gguf/header.js";
 import { readHeader } from "../../files/header_reader.js";
 import type { ModelFiles } from "../../files/model_files.js";
 import type { Ropewalk } from "../../index.node.js";
+import { defaultNorm } from "../../memory/model_fields.js";
 import { type ModelPlan, planOf } from "../../model/model_plan.js";
 import { type Tokenizer, tokenizerFromGguf } from "../../text/tokenizer.js";
 import { toByteLevel } from "../../text/vocabulary.js";
@@ -70,8 +71,12 @@ async function headerOf(name: string, { entries, tensors, alignment }: GgufPlan)
 function compareModels(model: ModelPlan, read: ModelPlan): void {
   // No architecture that is written has the latent vectors of this epsilon. Weights of experts are those of a softmax, whose largest are
   // never as small as the least sum of either file.
-  const unused = { latent_norm_epsilon: 0, expert_least_sum: 0 };
-  compare({ ...model.config, ...unused }, { ...read.config, ...unused }, "the model's");
+  const used = ({ config }: ModelPlan): object => ({
+    ...config,
+    latent_norm: defaultNorm(),
+    routing: { ...config.routing, least_sum: 0 },
+  });
+  compare(used(model), used(read), "the model's");
   model.shapes.forEach((shape, layer) => compare(shape, read.shapes[layer]!, `layer ${layer}'s`));
   compare({ ...model.embedding, isFromFiles: 0 }, { ...read.embedding, isFromFiles: 0 }, "embeddings'");
 }
@@ -81,6 +86,7 @@ function compare(expected: object, written: object, whose: string): void {
   for (const [name, value] of Object.entries(expected)) {
     const other = (written as Record<string, unknown>)[name];
     if (isSame(value, other)) continue;
+    if (isDict(value) && isDict(other)) compare(value, other, `${whose} ${name}'s`);
     fail("UNSUPPORTED_MODEL", "config.json", `${whose} ${name} is ${show(value)}, ${ADVICE}`);
   }
 }

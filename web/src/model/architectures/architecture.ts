@@ -1,6 +1,13 @@
 // What can differ between the supported architectures: the type of a row of the table (table.ts).
 import type { ConfigReader } from "../config_reader.js";
-import type { WasmLayerConfig, WasmModelConfig } from "../../memory/wasm_model_functions.js";
+import type {
+  LayerConfig,
+  LatentConfig,
+  ModelConfig,
+  PerLayerConfig,
+  RecurrenceConfig,
+  Routing,
+} from "../../memory/model_fields.js";
 import type { LayerNames, MatrixRole, NormRole, TensorNames } from "../weights/tensor_names.js";
 
 /** @internal */
@@ -8,7 +15,7 @@ export type ActivationName = "silu" | "gelu" | "gelu_tanh" | "relu2" | "xielu" |
 
 /** Numbers in which architectures differ. @internal */
 export type Factors = Pick<
-  WasmModelConfig,
+  ModelConfig,
   | "attention_scale"
   | "attention_soft_cap"
   | "embedding_scale"
@@ -18,23 +25,8 @@ export type Factors = Pick<
   | "gate_slope"
   | "gate_limit"
   | "normalizes_values"
-  | Extract<keyof WasmModelConfig, `${string}_multiplier`>
+  | "multipliers"
 >;
-
-/** Sizes of multi-head latent attention. @internal */
-export type LatentSizes = Pick<
-  WasmModelConfig,
-  "latent_size" | "latent_rotated" | "latent_plain" | "latent_value" | "latent_query"
->;
-
-/** Sizes of per-layer embeddings and streams. @internal */
-export type PerLayerSizes = Pick<
-  WasmModelConfig,
-  "per_layer_size" | "per_layer_vocabulary" | "streams" | "active_stream" | "laurel_size"
->;
-
-/** Sizes of recurrent layers. @internal */
-export type RecurrenceSizes = Pick<WasmModelConfig, Extract<keyof WasmModelConfig, `recurrence_${string}`>>;
 
 /** What an encoder has that a decoder doesn't: it reads a text whole, and each token attends to all of it. @internal */
 export interface EncoderConfig {
@@ -65,8 +57,14 @@ export interface DenseLayer {
   norm?: string;
 }
 
+/** What a layer has instead of attention or beside it, in the order of the core's Recurrence. @internal */
+export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba", "rwkv7"] as const;
+
+/** A layer's shape. A window of 0 is none. @internal */
+export type PlannedLayer = Omit<LayerConfig, "recurrence"> & { recurrence: (typeof RECURRENCES)[number] };
+
 /** What is different in a layer; the rest is that of the model. A recurrent layer has attention only if it says so. @internal */
-export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">>;
+export type LayerShape = Partial<Omit<PlannedLayer, "window" | "has_experts">>;
 
 /**
  * Tensors of all experts, with gate and up in one of them. `rows`: a matrix [rows][columns] for each expert, the rows of gate before those of up.
@@ -75,23 +73,17 @@ export type LayerShape = Partial<Omit<WasmLayerConfig, "window" | "has_experts">
  */
 export type ExpertLayout = "rows" | "transposed" | "by_shape" | "alternating";
 
+/** How experts are chosen and weighted; the rest is the core's default. @internal */
+export type ExpertRouting = Partial<Omit<Routing, "weight">> &
+  Pick<Routing, "used" | "normalizes"> & {
+    /** How scores become weights; softmax by default. */
+    weight?: "softmax" | "sigmoid";
+  };
+
 /** Mixture of experts. Numbers have the names of the core. @internal */
 export interface ExpertConfig {
   experts: number;
-  experts_used: number;
-  /** How scores become weights; softmax by default. */
-  weight?: "softmax" | "sigmoid";
-  normalizes_experts: boolean;
-  expert_scale?: number;
-  /** Whether weights multiply the input of an expert rather than its output. */
-  scales_expert_input?: boolean;
-  expert_groups?: number;
-  expert_groups_used?: number;
-  expert_group_best?: number;
-  /** Weights that are normalized are divided by their sum, or by this if it is larger; 1e-20 by default. */
-  expert_least_sum?: number;
-  /** Factor on scores before they become weights. */
-  expert_score_scale?: number;
+  routing: ExpertRouting;
   /** Inner size of one expert. */
   expert_size: number;
   /** Inner size of the expert that every token uses; 0 or absent for none. */
@@ -148,14 +140,14 @@ export interface Architecture {
   /** Whether heads have sinks: logits that count in the softmax sum. */
   readonly hasSinks?: boolean;
   /** Multi-head latent attention. */
-  readonly latent?: (reader: ConfigReader) => LatentSizes;
-  readonly perLayer?: (reader: ConfigReader) => PerLayerSizes | undefined;
+  readonly latent?: (reader: ConfigReader) => LatentConfig;
+  readonly perLayer?: (reader: ConfigReader) => PerLayerConfig | undefined;
   /** Whether no layer has attention, and the config no heads. */
   readonly hasNoAttention?: boolean;
   /** Inner size of feed-forward blocks, if the config's usual key isn't it. */
   readonly feedForwardSize?: (reader: ConfigReader) => number | undefined;
   /** Sizes of the layers whose shape has a `recurrence`. */
-  readonly recurrence?: (reader: ConfigReader) => Partial<RecurrenceSizes>;
+  readonly recurrence?: (reader: ConfigReader) => Partial<RecurrenceConfig>;
   /** Whether the query tensor has a gate after the query of each head, which multiplies the output of the head. */
   readonly gatesAttention?: boolean;
   /** Whether `per_layer_config` of config.json is read. */

@@ -1,11 +1,13 @@
 // DeepSeek-V2 and V3, and others with multi-head latent attention.
 import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
+import type { LatentConfig } from "../../memory/model_fields.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM } from "../limits.js";
 import { llamaNames } from "../weights/tensor_names.js";
-import type { Architecture, ExpertConfig, LatentSizes, LayerShape } from "./architecture.js";
+import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { HEADS, HIDDEN, LAYERS, llama, PRE_NORMS } from "./common.js";
+import { withRouting } from "./experts.js";
 import { GROUPED_NAMES, groupedExperts, type RoutingDefaults } from "./grouped_experts.js";
 import { minicpmFactors } from "./llama.js";
 
@@ -92,7 +94,7 @@ function expertsIfAny(reader: ConfigReader, defaults: RoutingDefaults): ExpertCo
   if (reader.isGguf || reader.architecture !== "deepseek_v2") return experts;
   const isGrouped = reader.find(["topk_method", ""]).value === "group_limited_greedy";
   // V2 never normalizes, whatever its config says
-  return { ...experts, normalizes_experts: false, ...(!isGrouped && { expert_groups: 1, expert_groups_used: 1 }) };
+  return withRouting(experts, { normalizes: false, ...(!isGrouped && { groups: 1, groups_used: 1 }) });
 }
 
 function hasQueryLatent(reader: ConfigReader): boolean {
@@ -100,15 +102,15 @@ function hasQueryLatent(reader: ConfigReader): boolean {
   return reader.isGguf ? reader.hasTensor("blk.0.attn_q_a.weight") : value !== undefined;
 }
 
-function latentSizes(reader: ConfigReader): LatentSizes {
+function latentSizes(reader: ConfigReader): LatentConfig {
   if (reader.boolean(["attention_bias", ""], false)) {
     const message = "is true: this package doesn't support biases of the latents' projections";
     reader.refuse("UNSUPPORTED_MODEL", "attention_bias", message);
   }
   const size = (config: string, gguf: string, fallback?: number): number =>
     reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
-  const latent_size = size("kv_lora_rank", "attention.kv_lora_rank");
-  const latent_rotated = size("qk_rope_head_dim", "rope.dimension_count");
+  const latent = size("kv_lora_rank", "attention.kv_lora_rank");
+  const rotated = size("qk_rope_head_dim", "rope.dimension_count");
   const equalValues = Math.floor(reader.integer(HIDDEN) / reader.integer(HEADS));
   // older GGUF files have the sizes of heads before the products were absorbed
   // llama.cpp's code for MiniCPM 3 reads these alone
@@ -117,11 +119,11 @@ function latentSizes(reader: ConfigReader): LatentSizes {
     isOlder ? size("", key, fallback) : size("", `${key}_mla`, size("", key, fallback));
   const key = reader.isGguf ? sizeGguf("attention.key_length") : 0;
   return {
-    latent_size,
-    latent_rotated,
-    latent_plain: reader.isGguf ? key - latent_rotated : size("qk_nope_head_dim", ""),
-    latent_value: reader.isGguf ? sizeGguf("attention.value_length", equalValues) : size("v_head_dim", "", equalValues),
-    latent_query: hasQueryLatent(reader) ? size("q_lora_rank", "attention.q_lora_rank") : 0,
+    latent,
+    rotated,
+    plain: reader.isGguf ? key - rotated : size("qk_nope_head_dim", ""),
+    value: reader.isGguf ? sizeGguf("attention.value_length", equalValues) : size("v_head_dim", "", equalValues),
+    query: hasQueryLatent(reader) ? size("q_lora_rank", "attention.q_lora_rank") : 0,
   };
 }
 

@@ -1,7 +1,7 @@
 // Reads the mixture of experts of a model.
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_EXPERTS, MAX_WIDTH } from "../limits.js";
-import type { ExpertConfig } from "./architecture.js";
+import type { ExpertConfig, ExpertRouting } from "./architecture.js";
 
 /** What an architecture's files say about its experts, and what they leave out. @internal */
 export interface ExpertKeys {
@@ -36,9 +36,11 @@ export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfi
   const isRead = !isGguf || keys.readsGgufWeights === true;
   return {
     experts,
-    experts_used: reader.integer([keys.used, "expert_used_count"], undefined, 1, experts),
-    normalizes_experts: isRead ? reader.boolean(["norm_topk_prob", "expert_weights_norm"], normalizes) : normalizes,
-    ...(isGguf && { expert_least_sum: GGUF_LEAST_SUM, ...expertGroups(reader, experts, { best: 2 }) }),
+    routing: {
+      used: reader.integer([keys.used, "expert_used_count"], undefined, 1, experts),
+      normalizes: isRead ? reader.boolean(["norm_topk_prob", "expert_weights_norm"], normalizes) : normalizes,
+      ...(isGguf && { least_sum: GGUF_LEAST_SUM, ...expertGroups(reader, experts, { best: 2 }) }),
+    },
     expert_size:
       Number.isInteger(stored) && stored > 0
         ? stored
@@ -47,6 +49,11 @@ export function readExperts(reader: ConfigReader, keys: ExpertKeys): ExpertConfi
     hasSharedExpertGate: keys.hasSharedExpertGate ?? false,
     hasExperts: isGguf ? inGguf : (keys.hasExperts ?? ((): boolean => true)),
   };
+}
+
+/** Experts with other routing in some numbers. @internal */
+export function withRouting(experts: ExpertConfig, changes: Partial<ExpertRouting>): ExpertConfig {
+  return { ...experts, routing: { ...experts.routing, ...changes } };
 }
 
 /** How groups of experts are scored, and the numbers of the class for configs without them. @internal */
@@ -62,12 +69,12 @@ export function expertGroups(
   reader: ConfigReader,
   experts: number,
   { best, groups: byDefault = 1, used = 1 }: GroupRule,
-): Pick<ExpertConfig, "expert_groups" | "expert_groups_used" | "expert_group_best"> {
+): Pick<ExpertRouting, "groups" | "groups_used" | "group_best"> {
   const key: ConfigKey = ["n_group", "expert_group_count"];
   const groups = reader.integer(key, byDefault, 0, experts) || 1;
   if (groups === 1) {
     if (!reader.isGguf) reader.integer(["topk_group", ""], 1, 1); // transformers needs a number above 0
-    return { expert_groups: 1, expert_groups_used: 1, expert_group_best: 1 };
+    return { groups: 1, groups_used: 1, group_best: 1 };
   }
   if (experts % groups !== 0 || experts / groups < best)
     reader.refuse(
@@ -76,14 +83,9 @@ export function expertGroups(
       `must divide the ${experts} experts into groups of ${best} or more (got ${groups})`,
     );
   return {
-    expert_groups: groups,
-    expert_groups_used: reader.integer(
-      ["topk_group", "expert_group_used_count"],
-      reader.isGguf ? undefined : used,
-      1,
-      groups,
-    ),
-    expert_group_best: best,
+    groups,
+    groups_used: reader.integer(["topk_group", "expert_group_used_count"], reader.isGguf ? undefined : used, 1, groups),
+    group_best: best,
   };
 }
 

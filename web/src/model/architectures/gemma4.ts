@@ -1,11 +1,12 @@
 // Gemma 3n and 4: shared keys and values, and embeddings of each layer.
+import { defaultPerLayerConfig, type PerLayerConfig } from "../../memory/model_fields.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../limits.js";
 import { allButEvery, slidingWindows } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
-import type { Architecture, ExpertConfig, LayerShape, PerLayerSizes } from "./architecture.js";
+import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./common.js";
-import { readExperts } from "./experts.js";
+import { readExperts, withRouting } from "./experts.js";
 
 const GLOBAL_HEAD_DIM = 512;
 const PER_LAYER: ConfigKey = ["per_layer_config", ""];
@@ -105,7 +106,7 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
       ...gemma4PerLayer(reader)!,
       streams: reader.integer(["altup_num_inputs", "altup.num_inputs"], 4, 1, 64),
       active_stream: reader.integer(["altup_active_idx", "altup.active_idx"], 0, 0, 63),
-      laurel_size: reader.isGguf
+      laurel: reader.isGguf
         ? reader.rowsOf(/^blk\.0\.laurel_l\.weight$/)
         : reader.integer(["laurel_rank", ""], undefined, 1, MAX_WIDTH),
     }),
@@ -138,20 +139,23 @@ function gemma4Experts(reader: ConfigReader): ExpertConfig | undefined {
     size: ["moe_intermediate_size"],
     normalizes: [true, true],
   });
-  return { ...experts, shared_expert_size: inner, expert_score_scale: 1 / Math.sqrt(reader.integer(HIDDEN)) };
+  return {
+    ...withRouting(experts, { score_scale: 1 / Math.sqrt(reader.integer(HIDDEN)) }),
+    shared_expert_size: inner,
+  };
 }
 
 function perLayerSize(reader: ConfigReader): number {
   return reader.integer(["hidden_size_per_layer_input", "embedding_length_per_layer_input"], 256, 0, MAX_WIDTH);
 }
 
-function gemma4PerLayer(reader: ConfigReader): PerLayerSizes | undefined {
-  const per_layer_size = perLayerSize(reader);
-  if (per_layer_size === 0) return undefined;
-  const per_layer_vocabulary = reader.isGguf
+function gemma4PerLayer(reader: ConfigReader): PerLayerConfig | undefined {
+  const size = perLayerSize(reader);
+  if (size === 0) return undefined;
+  const vocabulary_size = reader.isGguf
     ? reader.rowsOf(/^per_layer_token_embd\.weight$/)
     : reader.integer(["vocab_size_per_layer_input", ""], undefined, 1, MAX_VOCABULARY);
-  return { per_layer_size, per_layer_vocabulary, streams: 0, active_stream: 0, laurel_size: 0 };
+  return { ...defaultPerLayerConfig(), size, vocabulary_size };
 }
 
 /** The layer whose keys and values a layer reads: the last one of its kind before the shared layers; −1 for its own. */

@@ -2,8 +2,8 @@
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_WIDTH } from "../limits.js";
 import type { LayerNames } from "../weights/tensor_names.js";
-import type { ExpertConfig } from "./architecture.js";
-import { expertGroups, type GroupRule, readExperts } from "./experts.js";
+import type { ExpertConfig, ExpertRouting } from "./architecture.js";
+import { expertGroups, type GroupRule, readExperts, withRouting } from "./experts.js";
 
 /** How scores become weights. */
 type Weight = "softmax" | "sigmoid";
@@ -67,22 +67,20 @@ export function groupedExperts(reader: ConfigReader, defaults: RoutingDefaults):
       reader.integer([["n_shared_experts", "num_shared_experts"], ""], defaults.shared ?? 0, 0),
   });
   if (!isGguf)
-    return {
-      ...experts,
+    return withRouting(experts, {
       ...expertGroups(reader, experts.experts, defaults.groups ?? { best: 2 }),
       weight: defaults.weight,
-      expert_scale: reader.number([["routed_scaling_factor", "router_scaling_factor"], ""], defaults.scale ?? 1),
-    };
-  const expert_scale = readsWeights ? reader.number(["", "expert_weights_scale"], 1) : 1;
-  const weighted = ggufWeight(reader, gguf, experts.normalizes_experts);
+      scale: reader.number([["routed_scaling_factor", "router_scaling_factor"], ""], defaults.scale ?? 1),
+    });
+  const scale = readsWeights ? reader.number(["", "expert_weights_scale"], 1) : 1;
+  const weighted = ggufWeight(reader, gguf, experts.routing.normalizes);
   // llama.cpp takes two weights of each group, of DeepSeek-V2 too, whose own code takes the largest
   const best = weighted.weight === "softmax" ? (defaults.groups?.best ?? 2) : 2;
-  return {
-    ...experts,
+  return withRouting(experts, {
     ...weighted,
     ...expertGroups(reader, experts.experts, { best }),
-    expert_scale: expert_scale === 0 ? 1 : expert_scale, // 0 is none in llama.cpp
-  };
+    scale: scale === 0 ? 1 : scale, // 0 is none in llama.cpp
+  });
 }
 
 /** Numbers of `expert_gating_func` (llama-hparams.h). */
@@ -93,16 +91,16 @@ export function ggufWeight(
   reader: ConfigReader,
   { weight, ignoresKey = false }: GgufRouting,
   normalizes: boolean,
-): Pick<ExpertConfig, "weight" | "normalizes_experts"> {
+): Pick<ExpertRouting, "weight" | "normalizes"> {
   const key: ConfigKey = ["", "expert_gating_func"];
   const byDefault = typeof weight === "function" ? weight(reader) : weight;
   const given = ignoresKey ? 0 : reader.integer(key, byDefault && 0, 0);
-  if (given === 0 && byDefault !== undefined) return { weight: byDefault, normalizes_experts: normalizes };
-  if (given === GATING.softmax) return { weight: "softmax", normalizes_experts: normalizes };
-  if (given === GATING.sigmoid) return { weight: "sigmoid", normalizes_experts: normalizes };
+  if (given === 0 && byDefault !== undefined) return { weight: byDefault, normalizes };
+  if (given === GATING.softmax) return { weight: "softmax", normalizes };
+  if (given === GATING.sigmoid) return { weight: "sigmoid", normalizes };
   // a softmax of the chosen scores is that of all scores, divided by the sum of the chosen ones; a bias would be added to the scores
   const hasBias = reader.rowsOf(/^blk\.\d+\.exp_probs_b(\.bias)?$/) > 0;
-  if (given === GATING.softmaxOfChosen && !hasBias) return { weight: "softmax", normalizes_experts: true };
+  if (given === GATING.softmaxOfChosen && !hasBias) return { weight: "softmax", normalizes: true };
   return reader.refuse(
     "UNSUPPORTED_MODEL",
     reader.find(key).path,

@@ -1,12 +1,13 @@
 // Models with recurrent layers beside those with attention: LFM2, Qwen3-Next and 3.5. Those with Mamba are in mamba.ts.
 import { ggufRecurrentLayers } from "../../config/rope_layers.js";
+import type { RecurrenceConfig } from "../../memory/model_fields.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEADS } from "../limits.js";
 import { slidingWindows } from "../sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, llamaNames } from "../weights/tensor_names.js";
-import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./architecture.js";
+import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { HIDDEN, LAYERS, llama, PRE_NORMS, QK_NORMS } from "./common.js";
-import { readExperts } from "./experts.js";
+import { readExperts, withRouting } from "./experts.js";
 import { ggufWeight } from "./grouped_experts.js";
 import { qwenExperts, QWEN_EXPERT_NAMES } from "./qwen.js";
 import { layersOf, requireSilu, size } from "./recurrence_keys.js";
@@ -161,10 +162,10 @@ function qwenLayers(reader: ConfigReader): (layer: number) => LayerShape {
   return (layer) => (isRecurrent(layer) ? { recurrence: "delta" } : {});
 }
 
-function convolutionSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function convolutionSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   return {
-    recurrence_kernel: size(reader, ["conv_L_cache", "shortconv.l_cache"], 3),
-    recurrence_inner: size(reader, HIDDEN),
+    kernel: size(reader, ["conv_L_cache", "shortconv.l_cache"], 3),
+    inner: size(reader, HIDDEN),
   };
 }
 
@@ -186,21 +187,21 @@ function lfm2Experts(reader: ConfigReader): ExpertConfig {
     normalizes: [true, true],
     hasExperts: (layer) => layer >= dense,
   });
-  if (reader.isGguf) return { ...experts, ...ggufWeight(reader, {}, true) };
-  return { ...experts, weight: "sigmoid", expert_scale: reader.number(["routed_scaling_factor", ""], 1) };
+  if (reader.isGguf) return withRouting(experts, ggufWeight(reader, {}, true));
+  return withRouting(experts, { weight: "sigmoid", scale: reader.number(["routed_scaling_factor", ""], 1) });
 }
 
-function deltaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function deltaSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   const heads = reader.integer(["linear_num_value_heads", "ssm.time_step_rank"], 32, 1, MAX_HEADS);
   const inner = reader.isGguf
     ? size(reader, ["", "ssm.inner_size"])
     : heads * size(reader, ["linear_value_head_dim", ""], 128);
   return {
-    recurrence_kernel: size(reader, ["linear_conv_kernel_dim", "ssm.conv_kernel"], 4),
-    recurrence_inner: inner,
-    recurrence_heads: heads,
-    recurrence_key_heads: reader.integer(["linear_num_key_heads", "ssm.group_count"], 16, 1, heads),
-    recurrence_key_size: size(reader, ["linear_key_head_dim", "ssm.state_size"], 128),
-    recurrence_is_tiled: reader.isGguf && reader.architecture !== "qwen3next",
+    kernel: size(reader, ["linear_conv_kernel_dim", "ssm.conv_kernel"], 4),
+    inner,
+    heads,
+    key_heads: reader.integer(["linear_num_key_heads", "ssm.group_count"], 16, 1, heads),
+    key_size: size(reader, ["linear_key_head_dim", "ssm.state_size"], 128),
+    is_tiled: reader.isGguf && reader.architecture !== "qwen3next",
   };
 }

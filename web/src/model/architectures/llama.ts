@@ -5,7 +5,7 @@ import { allButFirstOf, everyLayer, type Slides, slidingWindows } from "../slidi
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, Factors } from "./architecture.js";
 import { biasesIf, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
-import { readExperts } from "./experts.js";
+import { readExperts, withRouting } from "./experts.js";
 
 const ALL = [...QKV, "output", "gate", "up", "down"] as const;
 
@@ -224,7 +224,7 @@ function ernieExperts(reader: ConfigReader): ExpertConfig {
     shared: () => reader.integer(["moe_intermediate_size", ""]) * reader.integer(["moe_num_shared_experts", ""], 2, 0),
   });
   if (reader.isGguf) return experts;
-  return { ...experts, expert_least_sum: Math.max(1e-20, reader.number(["moe_norm_min", ""], 1e-12)) };
+  return withRouting(experts, { least_sum: Math.max(1e-20, reader.number(["moe_norm_min", ""], 1e-12)) });
 }
 
 function seedBiases(reader: ConfigReader) {

@@ -5,7 +5,7 @@ import { allButEvery, ggufSlides } from "../sliding_windows.js";
 import { llamaNames } from "../weights/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { LAYERS, llama } from "./common.js";
-import { readExperts } from "./experts.js";
+import { readExperts, withRouting } from "./experts.js";
 
 /** llama.cpp has these numbers in its code. */
 const GGUF_CHUNK = 8192;
@@ -63,8 +63,8 @@ function llama4Experts(reader: ConfigReader): ExpertConfig {
   const listed = reader.list(["moe_layers", ""]);
   const step = reader.integer(["interleave_moe_layer_step", "interleave_moe_layer_step"], 1);
   const size = reader.integer(["intermediate_size", "expert_feed_forward_length"]);
-  return {
-    ...readExperts(reader, {
+  return withRouting(
+    readExperts(reader, {
       experts: ["num_local_experts"],
       used: ["num_experts_per_tok"],
       size: ["intermediate_size"],
@@ -72,7 +72,6 @@ function llama4Experts(reader: ConfigReader): ExpertConfig {
       hasExperts: (layer) => listed?.includes(layer) ?? (layer + 1) % step === 0,
       shared: () => size,
     }),
-    weight: "sigmoid",
-    scales_expert_input: true,
-  };
+    { weight: "sigmoid", scales_input: true },
+  );
 }

@@ -1,8 +1,9 @@
 // Models with Mamba layers: Mamba alone, before layers with attention (Granite 4, Bamba, Jamba), or beside attention in
 // each layer (Falcon-H1). Nemotron-H is in nemotron_h.ts.
+import type { RecurrenceConfig } from "../../memory/model_fields.js";
 import type { ConfigReader } from "../config_reader.js";
 import { type LayerNames, llamaNames } from "../weights/tensor_names.js";
-import type { Architecture, ExpertConfig, Factors, LayerShape, RecurrenceSizes } from "./architecture.js";
+import type { Architecture, ExpertConfig, Factors, LayerShape } from "./architecture.js";
 import { biasesIf, HIDDEN, llama, QKV } from "./common.js";
 import { readExperts } from "./experts.js";
 import { graniteExperts, graniteFactors } from "./llama.js";
@@ -158,16 +159,14 @@ function bambaLayers(reader: ConfigReader): (layer: number) => LayerShape {
   return (layer) => (attending.includes(layer) ? {} : { recurrence: "mamba2" });
 }
 
-function falconSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function falconSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   const { value } = reader.find(["mamba_d_ssm", ""]);
   const isGiven = value !== undefined && !reader.isGguf;
   const inner = isGiven ? (): number => size(reader, ["mamba_d_ssm", ""]) : MAMBA_2_KEYS.inner;
   return {
     ...mamba2Sizes(reader, { ...MAMBA_2_KEYS, inner }),
-    recurrence_has_norm: reader.isGguf
-      ? reader.hasTensor("blk.0.ssm_norm.weight")
-      : reader.boolean(["mamba_rms_norm", ""], false),
-    recurrence_norms_before_gate: !reader.isGguf && reader.boolean(["mamba_norm_before_gate", ""], true),
+    has_norm: reader.isGguf ? reader.hasTensor("blk.0.ssm_norm.weight") : reader.boolean(["mamba_rms_norm", ""], false),
+    norms_before_gate: !reader.isGguf && reader.boolean(["mamba_norm_before_gate", ""], true),
   };
 }
 
@@ -180,18 +179,20 @@ function falconFactors(reader: ConfigReader): Partial<Factors> {
   return {
     embedding_scale: factor("embedding_multiplier"),
     logit_scale: factor("lm_head_multiplier"),
-    attention_in_multiplier: factor("attention_in_multiplier"),
-    key_multiplier: factor("key_multiplier"),
-    attention_out_multiplier: factor("attention_out_multiplier"),
-    gate_multiplier: gate!,
-    down_multiplier: down!,
-    recurrent_in_multiplier: factor("ssm_in_multiplier"),
-    recurrent_gate_multiplier: opened!,
-    recurrent_value_multiplier: value!,
-    recurrent_key_multiplier: key!,
-    recurrent_query_multiplier: query!,
-    recurrent_step_multiplier: step!,
-    recurrent_out_multiplier: factor("ssm_out_multiplier"),
+    multipliers: {
+      attention_in: factor("attention_in_multiplier"),
+      key: factor("key_multiplier"),
+      attention_out: factor("attention_out_multiplier"),
+      gate: gate!,
+      down: down!,
+      recurrent_in: factor("ssm_in_multiplier"),
+      recurrent_gate: opened!,
+      recurrent_value: value!,
+      recurrent_key: key!,
+      recurrent_query: query!,
+      recurrent_step: step!,
+      recurrent_out: factor("ssm_out_multiplier"),
+    },
   };
 }
 
@@ -224,7 +225,7 @@ function jambaExperts(reader: ConfigReader): ExpertConfig | undefined {
   });
 }
 
-function jambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function jambaSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   return {
     ...mambaSizes(reader, {
       kernel: ["mamba_d_conv", 4],
@@ -232,7 +233,7 @@ function jambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
       inner: ["mamba_expand", 2],
       rank: "mamba_dt_rank",
     }),
-    recurrence_select_epsilon: reader.number(["rms_norm_eps", "attention.layer_norm_rms_epsilon"], 1e-6),
+    select_norm_epsilon: reader.number(["rms_norm_eps", "attention.layer_norm_rms_epsilon"], 1e-6),
   };
 }
 
@@ -243,7 +244,7 @@ function pureMambaInner(reader: ConfigReader): number {
   return Math.trunc(reader.number(["expand", ""], 2) * size(reader, HIDDEN));
 }
 
-function pureMambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function pureMambaSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   const isFalcon = reader.isGguf
     ? reader.boolean(["", "ssm.dt_b_c_rms"], false)
     : reader.architecture === "falcon_mamba";
@@ -254,8 +255,6 @@ function pureMambaSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
       inner: pureMambaInner,
       rank: "time_step_rank",
     }),
-    recurrence_select_epsilon: isFalcon
-      ? reader.number(["mixer_rms_eps", "attention.layer_norm_rms_epsilon"], 1e-6)
-      : 0,
+    select_norm_epsilon: isFalcon ? reader.number(["mixer_rms_eps", "attention.layer_norm_rms_epsilon"], 1e-6) : 0,
   };
 }

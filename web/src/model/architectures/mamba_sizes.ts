@@ -1,8 +1,8 @@
 // The sizes of Mamba and Mamba-2 layers. Each model family has other keys for them in config.json, and GGUF the same for all.
 import { isDict } from "../../base/dict.js";
+import type { RecurrenceConfig } from "../../memory/model_fields.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { MAX_HEADS } from "../limits.js";
-import type { RecurrenceSizes } from "./architecture.js";
 import { HIDDEN } from "./common.js";
 import { size } from "./recurrence_keys.js";
 
@@ -24,17 +24,17 @@ export const MAMBA_2_KEYS = {
 export function mamba2Sizes(
   reader: ConfigReader,
   keys: Readonly<Record<"kernel" | "heads" | "groups" | "state", Key>> & { readonly inner: Inner },
-): Partial<RecurrenceSizes> {
+): Partial<RecurrenceConfig> {
   const [heads, groups] = [keys.heads, keys.groups];
   const count = reader.integer([heads[0], "ssm.time_step_rank"], heads[1], 1, MAX_HEADS);
   const groupCount = reader.integer([groups[0], "ssm.group_count"], groups[1], 1, count);
   return {
-    recurrence_kernel: size(reader, [keys.kernel[0], "ssm.conv_kernel"], keys.kernel[1]),
-    recurrence_inner: innerSize(reader, keys.inner),
-    recurrence_heads: count,
-    recurrence_key_heads: groupCount,
-    recurrence_key_size: size(reader, [keys.state[0], "ssm.state_size"], keys.state[1]),
-    recurrence_norm_groups: groupCount,
+    kernel: size(reader, [keys.kernel[0], "ssm.conv_kernel"], keys.kernel[1]),
+    inner: innerSize(reader, keys.inner),
+    heads: count,
+    key_heads: groupCount,
+    key_size: size(reader, [keys.state[0], "ssm.state_size"], keys.state[1]),
+    norm_groups: groupCount,
     ...stepLimits(reader),
   };
 }
@@ -43,15 +43,15 @@ export function mamba2Sizes(
 export function mambaSizes(
   reader: ConfigReader,
   keys: Readonly<Record<"kernel" | "state", Key>> & { readonly inner: Inner; readonly rank: string },
-): Partial<RecurrenceSizes> {
+): Partial<RecurrenceConfig> {
   const rank: ConfigKey = [keys.rank, "ssm.time_step_rank"];
   const automatic = Math.ceil(size(reader, HIDDEN) / 16);
   const isAutomatic = reader.find(rank).value === "auto";
   return {
-    recurrence_kernel: size(reader, [keys.kernel[0], "ssm.conv_kernel"], keys.kernel[1]),
-    recurrence_inner: innerSize(reader, keys.inner),
-    recurrence_key_size: size(reader, [keys.state[0], "ssm.state_size"], keys.state[1]),
-    recurrence_step_rank: isAutomatic ? automatic : size(reader, rank, automatic),
+    kernel: size(reader, [keys.kernel[0], "ssm.conv_kernel"], keys.kernel[1]),
+    inner: innerSize(reader, keys.inner),
+    key_size: size(reader, [keys.state[0], "ssm.state_size"], keys.state[1]),
+    step_rank: isAutomatic ? automatic : size(reader, rank, automatic),
   };
 }
 
@@ -61,14 +61,14 @@ function innerSize(reader: ConfigReader, inner: Inner): number {
   return Math.trunc(reader.number([inner[0], ""], inner[1]) * size(reader, HIDDEN));
 }
 
-function stepLimits(reader: ConfigReader): Partial<RecurrenceSizes> {
+function stepLimits(reader: ConfigReader): Partial<RecurrenceConfig> {
   const { value, path } = reader.find(["time_step_limit", ""]);
   if (value === undefined) return {};
   const limits = Array.isArray(value) ? (value as unknown[]) : [];
   const [least, largest] = limits.map((limit) => (isInfinite(limit) ? Infinity : limit));
   if (typeof least !== "number" || typeof largest !== "number" || !(least >= 0 && least <= largest))
     return reader.refuse("INVALID_FILE", path, "must be two numbers, the least and the largest step");
-  return { recurrence_least_step: least, recurrence_largest_step: largest };
+  return { least_step: least, largest_step: largest };
 }
 
 /** JSON has no infinity. */

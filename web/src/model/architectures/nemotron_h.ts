@@ -1,7 +1,8 @@
 // Nemotron-H, whose layers have one block each: Mamba-2, attention without RoPE, feed-forward or experts.
+import type { RecurrenceConfig } from "../../memory/model_fields.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEADS, MAX_WIDTH } from "../limits.js";
-import type { Architecture, ExpertConfig, LayerShape, RecurrenceSizes } from "./architecture.js";
+import type { Architecture, ExpertConfig, LayerShape } from "./architecture.js";
 import { hiddenActivation, LAYER_TYPES, llama } from "./common.js";
 import { groupedExperts } from "./grouped_experts.js";
 import { mambaNames } from "./mamba.js";
@@ -112,7 +113,7 @@ function nemotronLayers(reader: ConfigReader): (layer: number) => LayerShape {
   };
 }
 
-function nemotronSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function nemotronSizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   const heads = ["mamba_num_heads", 128] as const;
   const sizes = mamba2Sizes(reader, {
     kernel: ["conv_kernel", 4],
@@ -124,8 +125,8 @@ function nemotronSizes(reader: ConfigReader): Partial<RecurrenceSizes> {
   if (reader.isGguf) return sizes;
   return {
     ...sizes,
-    recurrence_least_step: reader.number(["time_step_min", ""]),
-    recurrence_largest_step: Infinity,
+    least_step: reader.number(["time_step_min", ""]),
+    largest_step: Infinity,
   };
 }
 

@@ -5,7 +5,7 @@ import { MAX_WIDTH } from "../limits.js";
 import { everyLayer, fromLayer, type Slides, slidingWindows } from "../sliding_windows.js";
 import { type LayerNames, llamaNames } from "../weights/tensor_names.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./common.js";
-import { readExperts } from "./experts.js";
+import { readExperts, withRouting } from "./experts.js";
 
 /** @internal */
 export const QWEN_EXPERT_NAMES: LayerNames = {
@@ -60,7 +60,7 @@ export const QWEN_ROWS: readonly Architecture[] = [
     ...qwen3,
     huggingFace: ["qwen3_vl_moe", "qwen3_vl_moe_text"],
     gguf: [],
-    experts: (reader) => ({ ...someExperts(reader), normalizes_experts: true }),
+    experts: (reader) => withRouting(someExperts(reader), { normalizes: true }),
     expertLayout: "by_shape",
     names: llamaNames({
       router: "mlp.gate",

@@ -1,9 +1,10 @@
 // RWKV-7: no attention, and blocks that mix each token with the one before. Sources: flash-linear-attention's fla/models/rwkv7, whose files
 // are those of fla-hub, and src/models/rwkv7.cpp of llama.cpp.
+import type { RecurrenceConfig } from "../../memory/model_fields.js";
 import type { ConfigReader } from "../config_reader.js";
 import { MAX_HEAD_DIM, MAX_WIDTH } from "../limits.js";
 import type { LayerNames } from "../weights/tensor_names.js";
-import type { Architecture, RecurrenceSizes } from "./architecture.js";
+import type { Architecture } from "./architecture.js";
 import { HIDDEN, llama } from "./common.js";
 import { size } from "./recurrence_keys.js";
 
@@ -95,7 +96,7 @@ function feedForwardSize(reader: ConfigReader): number {
   return size(reader, ["intermediate_size", "feed_forward_length"], derived);
 }
 
-function sizes(reader: ConfigReader): Partial<RecurrenceSizes> {
+function sizes(reader: ConfigReader): Partial<RecurrenceConfig> {
   const hidden = reader.integer(HIDDEN, undefined, 1, MAX_WIDTH);
   const headSize = reader.integer(["head_dim", "wkv.head_size"], headSizeOf(reader, hidden), 1, MAX_HEAD_DIM);
   if (hidden % headSize !== 0)
@@ -106,19 +107,19 @@ function sizes(reader: ConfigReader): Partial<RecurrenceSizes> {
     );
   const epsilon = reader.number(["norm_eps", "attention.layer_norm_epsilon"], 1e-5);
   return {
-    recurrence_kernel: 2,
-    recurrence_inner: hidden,
-    recurrence_heads: hidden / headSize,
-    recurrence_key_heads: hidden / headSize,
-    recurrence_key_size: headSize,
-    recurrence_decay_rank: size(reader, ["decay_low_rank_dim", "attention.decay_lora_rank"], 64),
-    recurrence_rate_rank: size(reader, ["a_low_rank_dim", "attention.iclr_lora_rank"], 64),
-    recurrence_share_rank: size(reader, ["v_low_rank_dim", "attention.value_residual_mix_lora_rank"], 16),
-    recurrence_gate_rank: size(reader, ["gate_low_rank_dim", "attention.gate_lora_rank"], 128),
+    kernel: 2,
+    inner: hidden,
+    heads: hidden / headSize,
+    key_heads: hidden / headSize,
+    key_size: headSize,
+    decay_rank: size(reader, ["decay_low_rank_dim", "attention.decay_lora_rank"], 64),
+    rate_rank: size(reader, ["a_low_rank_dim", "attention.iclr_lora_rank"], 64),
+    share_rank: size(reader, ["v_low_rank_dim", "attention.value_residual_mix_lora_rank"], 16),
+    gate_rank: size(reader, ["gate_low_rank_dim", "attention.gate_lora_rank"], 128),
     // the fused kernels of flash-linear-attention add 1e-6 to the square of a length; others divide by at least 1e-12
-    recurrence_removal_epsilon: !reader.isGguf && reader.boolean(["fuse_norm", ""], true) ? 1e-6 : 1e-24,
+    removal_epsilon: !reader.isGguf && reader.boolean(["fuse_norm", ""], true) ? 1e-6 : 1e-24,
     // a constant in llama.cpp: that of heads of 64
-    recurrence_head_epsilon: reader.isGguf ? 64e-5 : headSize * epsilon,
+    head_norm_epsilon: reader.isGguf ? 64e-5 : headSize * epsilon,
   };
 }
 

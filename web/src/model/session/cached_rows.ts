@@ -18,7 +18,7 @@ export function checkAttends(plan: ModelPlan, layer: number): void {
 /** For each key head of a layer, the keys or values of all tokens, [length, headDim]. @internal */
 export function cachedRows(plan: ModelPlan, cache: KvCacheCore, layer: number, part: "k" | "v"): Float32Array[] {
   checkAttends(plan, layer);
-  if (part === "v" && plan.config.latent_size > 0)
+  if (part === "v" && plan.config.latent.latent > 0)
     fail(
       "INVALID_ARGUMENT",
       "layer",

@@ -32,7 +32,7 @@ export function readTraceOptions(given: TraceOptions | undefined, plan: ModelPla
   const layers = indices(options.layers, plan.layers.length, "layers");
   const needsAttention = TRACED.some((name) => name !== "hidden" && name !== "logits" && chosen.has(name));
   if (options.layers !== undefined && needsAttention) for (const layer of layers) checkAttends(plan, layer);
-  if (chosen.has("values") && plan.config.latent_size > 0) fail("INVALID_ARGUMENT", "what", NO_VALUES);
+  if (chosen.has("values") && plan.config.latent.latent > 0) fail("INVALID_ARGUMENT", "what", NO_VALUES);
   return {
     what: chosen,
     layers,

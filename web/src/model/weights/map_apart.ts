@@ -15,17 +15,18 @@ import {
 
 /** Weights of the whole model that belong to per-layer embeddings and streams. @internal */
 export function addPerLayer(mapper: WeightMapper): void {
-  const { layers, hidden_size, per_layer_size, per_layer_vocabulary, streams } = mapper.plan.config;
-  if (per_layer_size === 0) return;
+  const { layers, hidden_size, per_layer } = mapper.plan.config;
+  const { size, vocabulary_size, streams } = per_layer;
+  if (size === 0) return;
   const add = (role: (typeof MODEL_MATRICES)[number], index: number, rows: number, columns: number, part: TensorRows) =>
     mapper.matrix(NO_LAYER, MODEL_MATRICES.indexOf(role), index, rows, columns, [part]);
   const whole = (role: "per_layer_embedding" | "per_layer_projection" | "per_layer_projection_norm"): StoredTensor =>
     mapper.tensor(`${mapper.names[role]}.weight`);
-  const all = layers * per_layer_size;
-  add("per_layer_embedding", 0, per_layer_vocabulary, all, wholeTensor(whole("per_layer_embedding")));
+  const all = layers * size;
+  add("per_layer_embedding", 0, vocabulary_size, all, wholeTensor(whole("per_layer_embedding")));
   add("per_layer_projection", 0, all, hidden_size, wholeTensor(whole("per_layer_projection")));
   const norm = MODEL_VECTORS.indexOf("per_layer_projection_norm");
-  mapper.vector(NO_LAYER, norm, per_layer_size, [whole("per_layer_projection_norm")]);
+  mapper.vector(NO_LAYER, norm, size, [whole("per_layer_projection_norm")]);
   for (const role of ["streams_in", "streams_out"] as const) {
     for (let index = 0; index < streams - 1; index++) {
       const name = mapper.names[role] ?? "";
@@ -40,31 +41,31 @@ export function addPerLayer(mapper: WeightMapper): void {
 
 /** Keys and values of heads as linear maps of the latent. A part of the map is transposed, unless the file has it so. @internal */
 export function addLatentAttention(mapper: WeightMapper, layer: number): void {
-  const { heads, hidden_size, latent_size, latent_rotated, latent_plain, latent_value, latent_query } =
-    mapper.plan.config;
-  const queries = heads * (latent_plain + latent_rotated);
-  if (latent_query > 0) {
-    mapper.addMatrix(layer, "query_latent", latent_query, hidden_size);
-    const query = wholeTensor(mapper.tensor(`${mapper.stem(layer, "query_up")}.weight`));
-    mapper.matrix(layer, slotOfMatrix("query"), 0, queries, latent_query, [query]);
+  const { heads, hidden_size } = mapper.plan.config;
+  const { latent, rotated, plain, value, query } = mapper.plan.config.latent;
+  const queries = heads * (plain + rotated);
+  if (query > 0) {
+    mapper.addMatrix(layer, "query_latent", query, hidden_size);
+    const queryUp = wholeTensor(mapper.tensor(`${mapper.stem(layer, "query_up")}.weight`));
+    mapper.matrix(layer, slotOfMatrix("query"), 0, queries, query, [queryUp]);
   } else mapper.addMatrix(layer, "query", queries, hidden_size);
-  mapper.addMatrix(layer, "latent", latent_size + latent_rotated, hidden_size);
-  mapper.addMatrix(layer, "output", hidden_size, heads * latent_value);
+  mapper.addMatrix(layer, "latent", latent + rotated, hidden_size);
+  mapper.addMatrix(layer, "output", hidden_size, heads * value);
   const both = mapper.find(`${mapper.stem(layer, "key_value_up")}.weight`);
   const keys = both ?? mapper.tensor(`${mapper.stem(layer, "key_up")}.weight`);
   const values = both ?? mapper.tensor(`${mapper.stem(layer, "value_up")}.weight`);
-  const rows = both === undefined ? latent_value : latent_plain + latent_value;
-  mapper.checkShape(values, heads * rows, latent_size);
-  if (both === undefined) mapper.checkShape(keys, heads * latent_size, latent_plain);
+  const rows = both === undefined ? value : plain + value;
+  mapper.checkShape(values, heads * rows, latent);
+  if (both === undefined) mapper.checkShape(keys, heads * latent, plain);
   for (let head = 0; head < heads; head++) {
-    const transposed = { first: 0, step: 1, count: latent_size };
-    const key =
+    const transposed = { first: 0, step: 1, count: latent };
+    const keyUp =
       both === undefined
-        ? { tensor: keys, first: head * latent_size, count: latent_size }
-        : { tensor: keys, first: head * rows, count: latent_plain, transposed };
-    const value = { tensor: values, first: head * rows + rows - latent_value, count: latent_value };
-    mapper.matrix(layer, slotOfMatrix("key_up"), head, latent_size, latent_plain, [key]);
-    mapper.matrix(layer, slotOfMatrix("value_up"), head, latent_value, latent_size, [value]);
+        ? { tensor: keys, first: head * latent, count: latent }
+        : { tensor: keys, first: head * rows, count: plain, transposed };
+    const valueUp = { tensor: values, first: head * rows + rows - value, count: value };
+    mapper.matrix(layer, slotOfMatrix("key_up"), head, latent, plain, [keyUp]);
+    mapper.matrix(layer, slotOfMatrix("value_up"), head, value, latent, [valueUp]);
   }
 }
 
@@ -82,15 +83,16 @@ function hasLayerScales(mapper: WeightMapper): boolean {
 
 /** @internal */
 export function addPerLayerOf(mapper: WeightMapper, layer: number): void {
-  const { hidden_size, per_layer_size, streams, laurel_size } = mapper.plan.config;
+  const { hidden_size, per_layer } = mapper.plan.config;
+  const { size, streams, laurel } = per_layer;
   mapper.addWhole(layer, "layer_scale", 1, hasLayerScales(mapper));
-  if (per_layer_size > 0) {
-    mapper.addMatrix(layer, "per_layer_gate", per_layer_size, hidden_size);
-    mapper.addMatrix(layer, "per_layer_output", hidden_size, per_layer_size);
+  if (size > 0) {
+    mapper.addMatrix(layer, "per_layer_gate", size, hidden_size);
+    mapper.addMatrix(layer, "per_layer_output", hidden_size, size);
   }
-  if (laurel_size > 0) {
-    mapper.addMatrix(layer, "laurel_down", laurel_size, hidden_size);
-    mapper.addMatrix(layer, "laurel_up", hidden_size, laurel_size);
+  if (laurel > 0) {
+    mapper.addMatrix(layer, "laurel_down", laurel, hidden_size);
+    mapper.addMatrix(layer, "laurel_up", hidden_size, laurel);
   }
   if (streams === 0) return;
   mapper.addMatrix(layer, "stream_router", streams, hidden_size);

@@ -15,7 +15,7 @@ export function addRecurrent(mapper: WeightMapper, layer: number): void {
     addRwkv(mapper, layer);
     return;
   }
-  const inner = config.recurrence_inner;
+  const inner = config.recurrence.inner;
   const { keys, channels, steps } = sizesOf(mapper, layer);
   const rows: Readonly<Partial<Record<Part, number>>> = {
     convolution: { recurrent_in: 3 * inner },
@@ -30,7 +30,7 @@ export function addRecurrent(mapper: WeightMapper, layer: number): void {
   else addApart(mapper, layer, rows);
   if (kind === "delta" && fused !== undefined) addStrengthAndStep(mapper, layer);
   if (kind === "mamba") {
-    const rank = config.recurrence_step_rank;
+    const rank = config.recurrence.step_rank;
     mapper.addMatrix(layer, "recurrent_select", rank + 2 * keys, inner);
     const step = mapper.tensor(`${mapper.stem(layer, "recurrent_step")}.weight`); // its bias is recurrent_step_offset
     mapper.matrix(layer, slotOfMatrix("recurrent_step"), 0, steps, rank, [wholeTensor(step)]);
@@ -48,12 +48,12 @@ interface Sizes {
 function sizesOf(mapper: WeightMapper, layer: number): Sizes {
   const { config, shapes } = mapper.plan;
   const { recurrence: kind } = shapes[layer]!;
-  const { recurrence_inner: inner, recurrence_key_size: keys, recurrence_key_heads: keyHeads } = config;
+  const { inner, key_size: keys, key_heads: keyHeads } = config.recurrence;
   const hasKeys = kind === "delta" || kind === "mamba2";
   return {
     keys,
     channels: hasKeys ? inner + 2 * keyHeads * keys : inner,
-    steps: kind === "mamba" ? inner : config.recurrence_heads,
+    steps: kind === "mamba" ? inner : config.recurrence.heads,
   };
 }
 
@@ -106,7 +106,7 @@ function inOrder(rows: Readonly<Partial<Record<Part, number>>>): Split {
 
 /** For each key head its query, its key, its values and their gates. */
 function splitByKeyHead(mapper: WeightMapper): Split {
-  const { recurrence_inner: inner, recurrence_key_size: keys, recurrence_key_heads: heads } = mapper.plan.config;
+  const { inner, key_size: keys, key_heads: heads } = mapper.plan.config.recurrence;
   const values = inner / heads;
   const ofHead = 2 * keys + 2 * values;
   const each = (offset: number, count: number) =>
@@ -149,7 +149,8 @@ function addFused(mapper: WeightMapper, layer: number, stem: string, split: Spli
 
 /** For each key head the strengths of its values, then their steps. */
 function addStrengthAndStep(mapper: WeightMapper, layer: number): void {
-  const { recurrence_heads: heads, recurrence_key_heads: keyHeads, hidden_size } = mapper.plan.config;
+  const { recurrence, hidden_size } = mapper.plan.config;
+  const { heads, key_heads: keyHeads } = recurrence;
   if (!isPair(mapper, layer)) return;
   const name = `${mapper.stem(layer, "recurrent_strength_step")}.weight`;
   mapper.checkShape(mapper.tensor(name), 2 * heads, hidden_size);
@@ -169,7 +170,7 @@ function addVectors(mapper: WeightMapper, layer: number): void {
   const { recurrence: kind } = shapes[layer]!;
   const { keys, channels, steps } = sizesOf(mapper, layer);
   const stem = mapper.stem(layer, "convolution");
-  mapper.vector(layer, slotOfVector("convolution"), channels * config.recurrence_kernel, [
+  mapper.vector(layer, slotOfVector("convolution"), channels * config.recurrence.kernel, [
     mapper.tensor(`${stem}.weight`),
   ]);
   const bias = mapper.find(`${stem}.bias`);
@@ -180,15 +181,15 @@ function addVectors(mapper: WeightMapper, layer: number): void {
   mapper.addWhole(layer, mapper.names.layers.decay_log === undefined ? "decay" : "decay_log", decays, true);
   if (kind !== "delta") mapper.addWhole(layer, "skip", steps, true);
   if (kind === "mamba") addSelectNorm(mapper, layer);
-  if (kind === "mamba" || !config.recurrence_has_norm) return;
+  if (kind === "mamba" || !config.recurrence.has_norm) return;
   const norm = mapper.tensor(`${mapper.stem(layer, "recurrent_norm")}.weight`);
-  const size = kind === "delta" ? config.recurrence_inner / config.recurrence_heads : config.recurrence_inner;
+  const size = kind === "delta" ? config.recurrence.inner / config.recurrence.heads : config.recurrence.inner;
   mapper.vector(layer, slotOfVector("recurrent_norm"), size, [norm]);
 }
 
 /** The norms of what the input selects, if they have weights. */
 function addSelectNorm(mapper: WeightMapper, layer: number): void {
-  const { recurrence_step_rank: rank, recurrence_key_size: keys } = mapper.plan.config;
+  const { step_rank: rank, key_size: keys } = mapper.plan.config.recurrence;
   const roles = ["recurrent_step_norm", "recurrent_key_norm", "recurrent_query_norm"] as const;
   if (mapper.plan.architecture.names.layers[roles[0]] === undefined) return;
   const norms = roles.map((role) => mapper.tensor(`${mapper.stem(layer, role)}.weight`));

@@ -10,14 +10,15 @@ const SHIFTED = ["r", "w", "k", "v", "a", "g"];
 /** @internal */
 export function addRwkv(mapper: WeightMapper, layer: number): void {
   const { config, shapes } = mapper.plan;
-  const { hidden_size, recurrence_inner: inner } = config;
+  const { hidden_size, recurrence } = config;
+  const { inner } = recurrence;
   for (const role of ["recurrent_query", "recurrent_key", "recurrent_value"] as const)
     mapper.addMatrix(layer, role, inner, hidden_size);
   mapper.addMatrix(layer, "recurrent_out", hidden_size, inner);
-  addLowRank(mapper, layer, "decay", config.recurrence_decay_rank);
-  addLowRank(mapper, layer, "rate", config.recurrence_rate_rank);
-  addLowRank(mapper, layer, "recurrent_gate", config.recurrence_gate_rank);
-  if (layer > 0) addLowRank(mapper, layer, "share", config.recurrence_share_rank);
+  addLowRank(mapper, layer, "decay", recurrence.decay_rank);
+  addLowRank(mapper, layer, "rate", recurrence.rate_rank);
+  addLowRank(mapper, layer, "recurrent_gate", recurrence.gate_rank);
+  if (layer > 0) addLowRank(mapper, layer, "share", recurrence.share_rank);
   else skipShare(mapper);
   mapper.vector(layer, slotOfVector("token_shift"), SHIFTED.length * hidden_size, shiftTensors(mapper, layer));
   for (const role of ["removal_scale", "rate_scale", "bonus"] as const) mapper.addWhole(layer, role, inner, true);
@@ -31,7 +32,8 @@ type LowRank = "decay" | "rate" | "share" | "recurrent_gate";
 
 /** The two matrices of a product of a low rank, and the bias of the second, which the gate hasn't. */
 function addLowRank(mapper: WeightMapper, layer: number, part: LowRank, rank: number): void {
-  const { hidden_size, recurrence_inner: inner } = mapper.plan.config;
+  const { hidden_size, recurrence } = mapper.plan.config;
+  const { inner } = recurrence;
   const add = (role: MatrixRole, rows: number, columns: number): void => {
     const tensor = mapper.tensor(`${mapper.stem(layer, role)}.weight`);
     mapper.matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(tensor)]);

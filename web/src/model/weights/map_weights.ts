@@ -83,7 +83,7 @@ class ModelMapper extends WeightMapper {
     if (isShared) skipKeys(this, layer);
     if (recurrence !== "none") addRecurrent(this, layer);
     if (has_attention) {
-      if (this.plan.config.latent_size > 0) addLatentAttention(this, layer);
+      if (this.plan.config.latent.latent > 0) addLatentAttention(this, layer);
       else this.#addAttention(layer);
     }
     addPerLayerOf(this, layer);
@@ -125,8 +125,8 @@ class ModelMapper extends WeightMapper {
     const ofInside: LayerSizes = {
       attention_sub_norm: heads * head_dim,
       feed_forward_sub_norm: feed_forward_size,
-      latent_norm: this.plan.config.latent_size,
-      query_latent_norm: this.plan.config.latent_query,
+      latent_norm: this.plan.config.latent.latent,
+      query_latent_norm: this.plan.config.latent.query,
     };
     const size = isHeadNorm ? ofHeads : (ofInside[role] ?? hidden_size);
     const stem = this.stem(layer, role);

@@ -1,4 +1,4 @@
-#include "rope/axis_map.h"
+#include "rope/plans/axis_map.h"
 
 namespace ropewalk {
 namespace {

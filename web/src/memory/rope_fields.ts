@@ -1,0 +1,151 @@
+// Written by scripts/fields.mjs of src/rope/config_fields.def. Enumerators are numbers.
+
+/** Numbers in wasm memory: their address, and how many. @internal */
+export interface List {
+  values: number;
+  size: number;
+}
+
+/** Lists are views of the caller's memory. They must stay valid until make_plan or Rope::configure returns. @internal */
+export interface RopeConfig {
+  /** elements per head */
+  head_dim: number;
+  /** rotated elements, even; 0 means head_dim */
+  rotary_dim: number;
+  /** first rotated element */
+  rotary_offset: number;
+  /** d in base^(-2j/d); 0 means rotary_dim. An odd width of transformers, of which rotary_dim is rounded up */
+  frequency_dim: number;
+  /** pairs turn by the negative angle (nanochat) */
+  reversed: boolean;
+  pairing: number;
+  rope_type: number;
+  compat: number;
+  precision: number;
+  family: number;
+  rope_theta: number;
+  /** extended length / original length, >= 1 */
+  factor: number | undefined;
+  /** positions */
+  max_position_embeddings: number | undefined;
+  /** positions before extension */
+  original_max_position_embeddings: number | undefined;
+  /** positions that the system is configured for */
+  context_length: number | undefined;
+  /** multiplies cos and sin */
+  attention_factor: number | undefined;
+  /** multiplies cos and sin in llama.cpp, on top of YaRN's own factor */
+  attn_factor: number | undefined;
+  /** rotations, default 32 */
+  beta_fast: number | undefined;
+  /** rotations, default 1 */
+  beta_slow: number | undefined;
+  mscale: number | undefined;
+  mscale_all_dim: number | undefined;
+  /** multiplies the kept share, default 1 */
+  extrapolation_factor: number | undefined;
+  /** round the correction range outward */
+  truncate: boolean;
+  /** dynamic_yarn starts at factor instead of 1 */
+  finetuned: boolean;
+  ramp: number;
+  low_freq_factor: number | undefined;
+  high_freq_factor: number | undefined;
+  alpha: number | undefined;
+  mixed_b: number | undefined;
+  short_mscale: number | undefined;
+  long_mscale: number | undefined;
+  /** proportional: share of head_dim that is rotated */
+  partial_rotary_factor: number | undefined;
+  /** without YaRN's factor; default 1/sqrt(head_dim) */
+  softmax_scale: number | undefined;
+  /** positions per power of zeta; absent: no xPos */
+  xpos_scale_base: number | undefined;
+  xpos_center: number;
+  /** absent: no temperature */
+  query_temperature_scale: number | undefined;
+  query_temperature_floor_scale: number;
+  query_temperature_offset: number;
+  /** [rotary_dim/2] */
+  short_factor: List;
+  /** [rotary_dim/2] */
+  long_factor: List;
+  /** [max(1, lengths)][rotary_dim/2], custom */
+  inv_freq: List;
+  /** custom: the longest sequence for each list of frequencies, increasing; empty: one list */
+  lengths: List;
+  /** [rotary_dim/2], divisors of the frequencies */
+  freq_factors: List;
+  /** axial: rotated elements per axis, even */
+  axes_dim: List;
+  /** pairs per axis; empty: one axis */
+  mrope_section: List;
+  mrope_layout: number;
+  axes_layout: number;
+}
+
+/** @internal */
+export function defaultRopeConfig(): RopeConfig {
+  return {
+    head_dim: 0,
+    rotary_dim: 0,
+    rotary_offset: 0,
+    frequency_dim: 0,
+    reversed: false,
+    pairing: 0,
+    rope_type: 0,
+    compat: 0,
+    precision: 0,
+    family: 0,
+    rope_theta: 10000,
+    factor: undefined,
+    max_position_embeddings: undefined,
+    original_max_position_embeddings: undefined,
+    context_length: undefined,
+    attention_factor: undefined,
+    attn_factor: undefined,
+    beta_fast: undefined,
+    beta_slow: undefined,
+    mscale: undefined,
+    mscale_all_dim: undefined,
+    extrapolation_factor: undefined,
+    truncate: true,
+    finetuned: false,
+    ramp: 0,
+    low_freq_factor: undefined,
+    high_freq_factor: undefined,
+    alpha: undefined,
+    mixed_b: undefined,
+    short_mscale: undefined,
+    long_mscale: undefined,
+    partial_rotary_factor: undefined,
+    softmax_scale: undefined,
+    xpos_scale_base: undefined,
+    xpos_center: 0,
+    query_temperature_scale: undefined,
+    query_temperature_floor_scale: 1,
+    query_temperature_offset: 0,
+    short_factor: { values: 0, size: 0 },
+    long_factor: { values: 0, size: 0 },
+    inv_freq: { values: 0, size: 0 },
+    lengths: { values: 0, size: 0 },
+    freq_factors: { values: 0, size: 0 },
+    axes_dim: { values: 0, size: 0 },
+    mrope_section: { values: 0, size: 0 },
+    mrope_layout: 0,
+    axes_layout: 0,
+  };
+}
+
+/** Multiplies a query by 1 + scale · ln(1 + floor((position + offset) / floor_scale)), as Llama 4 and Ministral 3 do. @internal */
+export interface QueryTemperature {
+  /** 0: none */
+  scale: number;
+  floor_scale: number;
+  offset: number;
+}
+
+/** @internal */
+export function defaultQueryTemperature(): QueryTemperature {
+  return { scale: 0, floor_scale: 1, offset: 0 };
+}
