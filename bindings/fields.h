@@ -1,5 +1,4 @@
-// Makes an Embind object of each struct of a list of fields (.def): include this and the list inside EMSCRIPTEN_BINDINGS, then
-// base/fields_end.h.
+// Makes an Embind object of each struct of a list of fields (.def): include this, then the list, inside EMSCRIPTEN_BINDINGS.
 #define ROPEWALK_STRUCT(name) \
   {                           \
     using Struct = name;      \

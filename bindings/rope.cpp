@@ -157,7 +157,6 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   register_optional<double>();
 
   value_object<List>("List").field("values", &list_values, &set_list_values).field("size", &list_size, &set_list_size);
-#include "base/fields_end.h"
 #include "bindings/fields.h"
 #include "rope/config_fields.def"
 

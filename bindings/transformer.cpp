@@ -110,10 +110,11 @@ int write_vectors(Address model, Address texts, int pooling, bool uses_dense, Ad
 
 EMSCRIPTEN_BINDINGS(ropewalk_transformer) {
   value_array<DenseConfigs>("DenseConfigs").element(emscripten::index<0>()).element(emscripten::index<1>()).element(emscripten::index<2>());
-#include "base/fields_end.h"
+#include "bindings/fields.h"
+#include "vectors/norm_fields.def"
+
 #include "bindings/fields.h"
 #include "transformer/model_fields.def"
-#include "vectors/norm_fields.def"
 
   function("model_create", &create);
   function("model_destroy", &destroy);

@@ -7,8 +7,9 @@
 //   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      TypeScript of the site, ESLint, Prettier, clang-format, TypeDoc
 //
-// These run only by name, because they install packages of others:
+// These run only by name. The first is part of the others, and takes three minutes after a build. The rest install packages of others:
 //
+//   quick         rules, types, lint and unit tests of the TypeScript, with the wasm of the last build
 //   frameworks    apps of frameworks and bundlers, in development and in production
 //   released      released checkpoints, tokenizers and chat templates, which packages of PyPI and npm ship
 //   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
@@ -20,6 +21,7 @@ import { setUp } from "./setup.mjs";
 
 /** What each stage needs of `npm run setup`. */
 const needs = {
+  quick: [],
   rules: [],
   native: ["native"],
   package: ["build"],
@@ -32,7 +34,7 @@ const needs = {
 };
 
 /** The stages that run only by name. */
-const byName = ["frameworks", "released", "compare"];
+const byName = ["quick", "frameworks", "released", "compare"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));

@@ -6,8 +6,14 @@ import { capture } from "../run.mjs";
 const root = join(import.meta.dirname, "..", "..");
 const inRepository = { cwd: root, preferLocal: true };
 
-export async function checkCode() {
-  await capture("eslint", [".", "--max-warnings", "0"], inRepository);
+/** Looks only at files that changed since the last time. */
+export const CACHED = { cached: true };
+
+const cacheOptions = (name) => ["--cache", "--cache-strategy", "content", "--cache-location", join(root, "build", name)];
+
+export async function checkCode({ cached = false } = {}) {
+  const options = cached ? cacheOptions("eslint.cache") : [];
+  await capture("eslint", [".", "--max-warnings", "0", ...options], inRepository);
 }
 
 export async function checkSiteTypes() {
@@ -15,8 +21,11 @@ export async function checkSiteTypes() {
     await capture("tsc", ["-p", join(root, "web", "site", project)], inRepository);
 }
 
-export async function checkFormat() {
-  await capture("prettier", ["--check", "."], inRepository);
+export async function checkPrettier({ cached = false } = {}) {
+  await capture("prettier", ["--check", ".", ...(cached ? cacheOptions("prettier.cache") : [])], inRepository);
+}
+
+export async function checkClangFormat() {
   const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"];
   const files = (await capture("git", options, inRepository)).split("\0").filter(Boolean);
   await capture("clang-format", ["--dry-run", "-Werror", ...files], inRepository);

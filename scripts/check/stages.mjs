@@ -8,7 +8,7 @@ import { fetchReleased } from "../setup/released.mjs";
 import { buildSite } from "../site.mjs";
 import { drawingTests, endComparison, generate, startComparison, testsOf } from "./compare.mjs";
 import { resultsFile, showCounts } from "./junit.mjs";
-import { checkCode, checkDocumentation, checkFormat, checkSiteTypes } from "./lint.mjs";
+import { CACHED, checkClangFormat, checkCode, checkDocumentation, checkPrettier, checkSiteTypes } from "./lint.mjs";
 import { checkNative, nativeBuilds } from "./native.mjs";
 import { runNodeTests, testFiles } from "./node_tests.mjs";
 import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
@@ -31,6 +31,15 @@ let tarball; // the package, as built in this run
 export const stages = {
   async rules() {
     await nodeTests("rules");
+  },
+
+  async quick() {
+    await step("build, TypeScript alone", () => build({ wasm: false }));
+    await nodeTests("rules");
+    await check("TypeScript of the site", checkSiteTypes);
+    await check("Prettier", () => checkPrettier(CACHED));
+    await nodeTests("unit");
+    await check("ESLint", () => checkCode(CACHED));
   },
 
   async native() {
@@ -71,8 +80,9 @@ export const stages = {
   async lint() {
     await buildPackage(); // the site's types come from it
     await check("TypeScript of the site", checkSiteTypes);
-    await check("ESLint", checkCode);
-    await check("Prettier and clang-format", checkFormat);
+    await check("ESLint", () => checkCode());
+    await check("Prettier", () => checkPrettier());
+    await check("clang-format", checkClangFormat);
     await check("TypeDoc", checkDocumentation);
   },
 

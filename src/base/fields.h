@@ -1,5 +1,4 @@
-// Declares the structs of a list of fields (.def): include this, the list, and base/fields_end.h. The bindings make objects of the same
-// lists.
+// Declares the structs of a list of fields (.def): include this, then the list. The bindings make objects of the same lists.
 #define ROPEWALK_STRUCT(name) struct name {
 #define ROPEWALK_FIELD(type, member, initial) type member = initial;
 #define ROPEWALK_DERIVED(type, member, initial) type member = initial;

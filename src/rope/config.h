@@ -73,7 +73,6 @@ constexpr int kMaxAxes = 4;
 constexpr double kPositionLimit = 2147483648.0;
 
 #include "base/fields.h"
-#include "base/fields_end.h"
 #include "rope/config_fields.def"
 
 // Checks ranges and combinations of keys. Returns Status::ok, or the status of the first invalid key.

@@ -41,7 +41,6 @@ constexpr int kOwnKeys = -1, kNoCacheLayer = -1;
 constexpr float kAllElements = -std::numeric_limits<float>::infinity();
 
 #include "base/fields.h"
-#include "base/fields_end.h"
 #include "transformer/model_fields.def"
 
 // Elements of a token's row in the cache with latent attention.

@@ -10,7 +10,6 @@ namespace ropewalk {
 enum class NormKind : int { rms, layer };
 
 #include "base/fields.h"
-#include "base/fields_end.h"
 #include "vectors/norm_fields.def"
 
 // Normalizes one vector. `weight` and `bias` are [size] or null; `bias` is ignored for rms. out may be x. Sums are f64, so that the
