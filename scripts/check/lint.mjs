@@ -9,7 +9,13 @@ const inRepository = { cwd: root, preferLocal: true };
 /** Looks only at files that changed since the last time. */
 export const CACHED = { cached: true };
 
-const cacheOptions = (name) => ["--cache", "--cache-strategy", "content", "--cache-location", join(root, "build", name)];
+const cacheOptions = (name) => [
+  "--cache",
+  "--cache-strategy",
+  "content",
+  "--cache-location",
+  join(root, "build", name),
+];
 
 export async function checkCode({ cached = false } = {}) {
   const options = cached ? cacheOptions("eslint.cache") : [];
