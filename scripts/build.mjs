@@ -84,10 +84,18 @@ async function requireEqual(paths) {
 
 async function buildWasm() {
   for (const { preset } of builds) {
-    await capture("cmake", ["--preset", preset], { cwd: root });
+    await capture("cmake", ["--preset", preset, ...((await isOfAnotherFolder(preset)) ? ["--fresh"] : [])], {
+      cwd: root,
+    });
     await runBuild(preset, "cmake", ["--build", "--preset", preset], { cwd: root });
   }
   await requireEqual(builds.map(({ preset }) => linked(preset, "mjs")));
+}
+
+// CMake stops at a build folder that came from elsewhere with a copy of this repository.
+async function isOfAnotherFolder(preset) {
+  const cache = await readFile(join(root, "build", preset, "CMakeCache.txt"), "utf8").catch(() => undefined);
+  return cache !== undefined && !cache.includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`);
 }
 
 async function shipWasm({ transform }) {

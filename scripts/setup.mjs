@@ -8,11 +8,11 @@
 
 import { findEmscripten } from "./emscripten.mjs";
 import { runMain } from "./run.mjs";
-import { findRelease, installRelease, version } from "./setup/emsdk.mjs";
-import { findMirror, installFromDebian, megabytes, suite } from "./setup/emscripten_debian.mjs";
+import { findRelease, installRelease, placeRelease, version } from "./setup/emsdk.mjs";
+import { findMirror, installFromDebian, megabytes, placeDebian, suite } from "./setup/emscripten_debian.mjs";
 import { installPackages, missingPackages, requireInstaller } from "./setup/machine.mjs";
 import { hasNodeModules, installNodeModules } from "./setup/node_modules.mjs";
-import { minimumVersion } from "./setup/toolchain.mjs";
+import { minimumVersion, movedToolchain } from "./setup/toolchain.mjs";
 
 /** Debian packages that each group needs. The build also needs Emscripten. */
 const packages = {
@@ -70,6 +70,13 @@ export async function setUp(groups = Object.keys(packages).filter((group) => !by
 
 /** Where to get Emscripten from: emsdk's host if this machine reaches it, else its Debian mirror. */
 async function chooseEmscripten() {
+  const moved = movedToolchain();
+  if (moved !== undefined)
+    return {
+      plan: `make Emscripten of ${moved} in .toolchain/ work in this folder`,
+      title: "moving Emscripten",
+      run: moved.startsWith("Debian") ? placeDebian : placeRelease,
+    };
   const release = await findRelease();
   if (release)
     return {

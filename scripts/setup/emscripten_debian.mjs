@@ -30,6 +30,7 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const prefix = join(home, "debian");
 const libraries = join(prefix, "usr/lib/x86_64-linux-gnu");
 const loader = join(libraries, "ld-linux-x86-64.so.2");
+const emscripten = join(prefix, "usr/share/emscripten");
 
 /** The Debian mirror that this machine's apt uses, or undefined if this isn't Debian on x86-64. Others weren't tried. */
 export function findMirror() {
@@ -58,10 +59,14 @@ export function installFromDebian(mirror) {
   mkdirSync(prefix, { recursive: true });
   for (const archive of download(mirror)) run("dpkg-deb", ["-x", archive, prefix]);
   rmSync(join(home, "apt"), { recursive: true });
-  usePrivateLibraries();
-  const emscripten = join(prefix, "usr/share/emscripten");
-  usePrivatePython(emscripten);
   symlinkSync("../nodejs", join(emscripten, "node_modules")); // acorn, where Emscripten's ES modules look for it
+  placeDebian();
+}
+
+/** Makes the unpacked toolchain work in the folder where it is now. */
+export function placeDebian() {
+  usePrivateLibraries();
+  usePrivatePython();
   const [llvm] = readdirSync(join(prefix, "usr/lib"))
     .filter((name) => /^llvm-\d+$/.test(name))
     .sort()
@@ -128,7 +133,7 @@ function usePrivateLibraries() {
 }
 
 /** Makes emcc and its siblings start the unpacked Python, so that the machine needs none. */
-function usePrivatePython(emscripten) {
+function usePrivatePython() {
   // Python has a fixed address and breaks under patchelf 0.18, so the loader starts it. It must be in usr/bin to find its library.
   const python = join(prefix, "usr/bin/python3-private");
   const command = [loader, "--library-path", libraries, "--argv0", python, join(prefix, "usr/bin/python3")];
@@ -136,7 +141,8 @@ function usePrivatePython(emscripten) {
   for (const name of readdirSync(emscripten).filter((name) => /^em[a-z+-]*$/.test(name))) {
     const launcher = join(emscripten, name);
     const text = readFileSync(launcher, "utf8");
-    writeFileSync(launcher, text.replace("\n", `\nexport EMSDK_PYTHON=${quote(python)}\n`));
+    const own = text.replace(/\nexport EMSDK_PYTHON=.*/, ""); // of the folder where it was before
+    writeFileSync(launcher, own.replace("\n", `\nexport EMSDK_PYTHON=${quote(python)}\n`));
   }
 }
 

@@ -63,6 +63,11 @@ export async function installRelease({ url, sha256 }) {
   await download(url, archive, sha256);
   run("tar", ["-xf", archive, "-C", home]); // its only folder is install/
   rmSync(archive);
+  placeRelease();
+}
+
+/** Makes the unpacked release work in the folder where it is now. */
+export function placeRelease() {
   const folder = join(home, "install");
   finishToolchain({
     emscripten: join(folder, "emscripten"),

@@ -3,7 +3,7 @@
 //   .toolchain/emscripten        link to the folder that holds emcc
 //   .toolchain/emscripten.json   written last: { home, version, source }
 
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { capture } from "./process.mjs";
 
@@ -38,12 +38,28 @@ const record = join(home, "emscripten.json");
 
 /** `{ root, version, source }` of the Emscripten in .toolchain/, or undefined if it is missing, unfinished, moved or too old. */
 export function findToolchain() {
+  const { version, source, ...made } = readRecord();
+  return made.home !== undefined && isHere(made.home) && isNewEnough(version)
+    ? { root: emscriptenFolder, version, source }
+    : undefined;
+}
+
+/** The source of a whole toolchain that came here with its checkout, and has the paths of another folder; otherwise undefined. */
+export function movedToolchain() {
+  const { version, source, ...made } = readRecord();
+  return made.home !== undefined && !isHere(made.home) && isNewEnough(version) ? source : undefined;
+}
+
+/** Whether a toolchain was made for the folder where it is. .toolchain/ may be a link to that of another checkout. */
+function isHere(folder) {
+  return folder === home || (existsSync(home) && folder === realpathSync(home));
+}
+
+function readRecord() {
   try {
-    const { version, source, ...made } = JSON.parse(readFileSync(record, "utf8"));
-    // paths in it are absolute, so a moved checkout needs a new one
-    return made.home === home && isNewEnough(version) ? { root: emscriptenFolder, version, source } : undefined;
+    return JSON.parse(readFileSync(record, "utf8"));
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -69,6 +85,7 @@ export function finishToolchain({ emscripten, llvm, binaryen, source }) {
   // without one, Node would read Emscripten's .js files as this repository's package.json says: as ES modules
   const manifest = join(emscripten, "package.json");
   if (!existsSync(manifest)) writeFileSync(manifest, '{ "type": "commonjs" }\n');
+  rmSync(emscriptenFolder, { force: true }); // of a toolchain that was moved
   symlinkSync(emscripten, emscriptenFolder, "junction");
   const version = /\d+\.\d+\.\d+/.exec(capture(findEmcc(emscriptenFolder), ["--version"]))?.[0];
   if (!version || !isNewEnough(version)) throw new Error(`${source} has Emscripten ${version}, not ${minimumVersion}`);

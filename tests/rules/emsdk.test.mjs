@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,7 @@ async function withRelease(use, { version = "6.0.5" } = {}) {
     await use({
       url: `http://127.0.0.1:${server.address().port}/archive`,
       sha256: createHash("sha256").update(archive).digest("hex"),
+      folder,
       toolchain: join(folder, "checkout", ".toolchain"),
       installRelease,
       findToolchain,
@@ -52,6 +53,34 @@ test("a release is unpacked, configured and recorded", { skip: onWindows }, asyn
     const configuration = await readFile(join(root, ".emscripten"), "utf8");
     assert.ok(configuration.includes(`LLVM_ROOT = "${join(toolchain, "install", "bin")}"`), configuration);
     await installRelease({ url, sha256 }); // replaces what is there
+    assert.equal(findToolchain().version, "6.0.5");
+  });
+});
+
+test("works in a checkout that was moved or copied", { skip: onWindows }, async () => {
+  await withRelease(async ({ url, sha256, folder, installRelease }) => {
+    await installRelease({ url, sha256 });
+    const copy = join(folder, "copy");
+    await cp(join(folder, "checkout"), copy, { recursive: true, verbatimSymlinks: true });
+    const { placeRelease } = await import(join(copy, "scripts", "setup", "emsdk.mjs"));
+    const { findToolchain, movedToolchain } = await import(join(copy, "scripts", "setup", "toolchain.mjs"));
+    assert.deepEqual([findToolchain(), movedToolchain()], [undefined, "emsdk 6.0.5"]);
+    placeRelease();
+    assert.equal(movedToolchain(), undefined);
+    assert.equal(findToolchain().root, join(copy, ".toolchain", "emscripten"));
+    const configuration = await readFile(join(copy, ".toolchain", "emscripten", ".emscripten"), "utf8");
+    assert.ok(!configuration.includes(join(folder, "checkout")), configuration);
+  });
+});
+
+test("a .toolchain/ that is a link to another checkout's is used as it is", { skip: onWindows }, async () => {
+  await withRelease(async ({ url, sha256, folder, toolchain, installRelease }) => {
+    await installRelease({ url, sha256 });
+    const linked = join(folder, "linked");
+    await cp(scripts, join(linked, "scripts"), { recursive: true });
+    await symlink(toolchain, join(linked, ".toolchain"));
+    const { findToolchain, movedToolchain } = await import(join(linked, "scripts", "setup", "toolchain.mjs"));
+    assert.equal(movedToolchain(), undefined);
     assert.equal(findToolchain().version, "6.0.5");
   });
 });
