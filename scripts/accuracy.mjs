@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { load, ropeConfig } from "ropewalk";
+import { runMain } from "./run.mjs";
 
 const BITS = 192n;
 const ONE = 1n << BITS;
@@ -91,51 +92,55 @@ const cosAndSin = (angles) => ({
   sin: angles.map((angle) => Math.fround(Math.sin(angle))),
 });
 
-const [file = join(import.meta.dirname, "..", "examples", "configs", "qwen2.5-7b.json")] = process.argv.slice(2);
-const config = ropeConfig(JSON.parse(await readFile(file, "utf8")), { overrides: { rope_scaling: null } });
-const { rope_theta, rotary_dim } = config;
-const rw = await load({ build: "simd" });
-const rope = rw.rope(config);
-const likeTransformers = rw.rope({ ...config, precision: "hf" });
-const frequencies = exactFrequencies(rope_theta, rotary_dim);
-
-const columns = {
-  ropewalk: (position) => rope.table([position]),
-  'ropewalk, `precision: "hf"`': (position) => likeTransformers.table([position]),
-  "f32 angles (transformers)": (position) => cosAndSin(f32Angles(rope_theta, rotary_dim, position)),
-  "f32 angles, pair from pair (ggml, CPU)": (position) => cosAndSin(iteratedAngles(rope_theta, rotary_dim, position)),
-};
-
 /** The exponent of the last place of an f32. */
 const lastPlace = (value) => Math.max(Math.floor(Math.log2(Math.abs(value))), -126) - 23;
-let mostUnits = 0; // this package's largest error, in units of the last place of the value itself
 
-console.log(`| up to position | ${Object.keys(columns).join(" | ")} |`);
-console.log(`|---|${"---|".repeat(Object.keys(columns).length)}`);
-for (const last of POSITIONS) {
-  const largest = Object.fromEntries(Object.keys(columns).map((name) => [name, 0n]));
-  for (let position = last - WINDOW + 1; position <= last; position++) {
-    const angles = frequencies.map((frequency) => {
-      const angle = (frequency * BigInt(position)) % (2n * PI);
-      return angle > PI ? angle - 2n * PI : angle;
-    });
-    const exact = { cos: angles.map(cos), sin: angles.map(sin) };
-    for (const [name, tableAt] of Object.entries(columns)) {
-      const table = tableAt(position);
-      for (const kind of ["cos", "sin"]) {
-        exact[kind].forEach((value, j) => {
-          const error = fixed(table[kind][j]) - value;
-          const size = error < 0n ? -error : error;
-          if (size > largest[name]) largest[name] = size;
-          if (name === "ropewalk" && table[kind][j] !== 0)
-            mostUnits = Math.max(mostUnits, numberOf(size) / 2 ** lastPlace(table[kind][j]));
-        });
+const DEFAULT = join(import.meta.dirname, "..", "examples", "configs", "qwen2.5-7b.json");
+
+await runMain(import.meta.url, async ([file = DEFAULT]) => {
+  const config = ropeConfig(JSON.parse(await readFile(file, "utf8")), { overrides: { rope_scaling: null } });
+  const { rope_theta, rotary_dim } = config;
+  const rw = await load({ build: "simd" });
+  const rope = rw.rope(config);
+  const likeTransformers = rw.rope({ ...config, precision: "hf" });
+  const frequencies = exactFrequencies(rope_theta, rotary_dim);
+
+  const columns = {
+    ropewalk: (position) => rope.table([position]),
+    'ropewalk, `precision: "hf"`': (position) => likeTransformers.table([position]),
+    "f32 angles (transformers)": (position) => cosAndSin(f32Angles(rope_theta, rotary_dim, position)),
+    "f32 angles, pair from pair (ggml, CPU)": (position) => cosAndSin(iteratedAngles(rope_theta, rotary_dim, position)),
+  };
+
+  let mostUnits = 0; // this package's largest error, in units of the last place of the value itself
+
+  console.log(`| up to position | ${Object.keys(columns).join(" | ")} |`);
+  console.log(`|---|${"---|".repeat(Object.keys(columns).length)}`);
+  for (const last of POSITIONS) {
+    const largest = Object.fromEntries(Object.keys(columns).map((name) => [name, 0n]));
+    for (let position = last - WINDOW + 1; position <= last; position++) {
+      const angles = frequencies.map((frequency) => {
+        const angle = (frequency * BigInt(position)) % (2n * PI);
+        return angle > PI ? angle - 2n * PI : angle;
+      });
+      const exact = { cos: angles.map(cos), sin: angles.map(sin) };
+      for (const [name, tableAt] of Object.entries(columns)) {
+        const table = tableAt(position);
+        for (const kind of ["cos", "sin"]) {
+          exact[kind].forEach((value, j) => {
+            const error = fixed(table[kind][j]) - value;
+            const size = error < 0n ? -error : error;
+            if (size > largest[name]) largest[name] = size;
+            if (name === "ropewalk" && table[kind][j] !== 0)
+              mostUnits = Math.max(mostUnits, numberOf(size) / 2 ** lastPlace(table[kind][j]));
+          });
+        }
       }
     }
+    const cells = Object.values(largest).map((size) => numberOf(size).toExponential(1));
+    console.log(`| ${last} | ${cells.join(" | ")} |`);
   }
-  const cells = Object.values(largest).map((size) => numberOf(size).toExponential(1));
-  console.log(`| ${last} | ${cells.join(" | ")} |`);
-}
-console.log(
-  `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of an f32 between 0.5 and 1 is ${(2 ** -25).toExponential(1)}. The largest error of ropewalk is ${mostUnits.toFixed(1)} units in the last place of the value itself.`,
-);
+  console.log(
+    `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of an f32 between 0.5 and 1 is ${(2 ** -25).toExponential(1)}. The largest error of ropewalk is ${mostUnits.toFixed(1)} units in the last place of the value itself.`,
+  );
+});

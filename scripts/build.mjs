@@ -82,14 +82,14 @@ async function requireEqual(paths) {
   if (hashes.size !== 1) throw new Error(`these files must have the same bytes, but differ:\n  ${paths.join("\n  ")}`);
 }
 
-async function buildWasm() {
-  for (const { preset } of builds) {
+async function buildWasm(chosen) {
+  for (const { preset } of chosen) {
     await capture("cmake", ["--preset", preset, ...((await isOfAnotherFolder(preset)) ? ["--fresh"] : [])], {
       cwd: root,
     });
     await runBuild(preset, "cmake", ["--build", "--preset", preset], { cwd: root });
   }
-  await requireEqual(builds.map(({ preset }) => linked(preset, "mjs")));
+  await requireEqual(chosen.map(({ preset }) => linked(preset, "mjs")));
 }
 
 // CMake stops at a build folder that came from elsewhere with a copy of this repository.
@@ -98,16 +98,16 @@ async function isOfAnotherFolder(preset) {
   return cache !== undefined && !cache.includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`);
 }
 
-async function shipWasm({ transform }) {
+async function shipWasm({ transform }, chosen) {
   const { withUnsharedMemory } = await import(join(compiled, "load", "shared_memory.js"));
   await mkdir(wasmFolder, { recursive: true });
   // Emscripten's glue has long names: minified, it is less than half as large. It gets a compiled module, so it doesn't need the wasm
   // file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
   const define = { "import.meta.url": '"about:blank"' };
   const settings = { minify: true, format: "esm", target: "es2022", define };
-  const { code } = await transform(await readFile(linked("wasm", "mjs"), "utf8"), settings);
+  const { code } = await transform(await readFile(linked(chosen[0].preset, "mjs"), "utf8"), settings);
   await writeFile(join(wasmFolder, "ropewalk.js"), code);
-  for (const { preset, file } of builds) {
+  for (const { preset, file } of chosen) {
     const bytes = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "wasm"))));
     await writeFile(join(wasmFolder, file), bytes);
     await writeFile(
@@ -244,14 +244,18 @@ async function shipLicenses(inputs) {
   await writeFile(join(root, "dist", "third_party_licenses.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-/** Builds the package. With `wasm: false` it keeps the wasm of the last build. */
-export async function build({ wasm = true } = {}) {
+/**
+ * Builds the package. With `wasm: false` it keeps the wasm of the last build, with `only` (a preset) it has only that build, for a Node that
+ * loads no other.
+ */
+export async function build({ wasm = true, only } = {}) {
+  const chosen = builds.filter(({ preset }) => only === undefined || preset === only);
   await setUp(wasm ? ["build"] : []);
-  if (wasm) await buildWasm();
+  if (wasm) await buildWasm(chosen);
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
   await shipLicenses(await shipPackage(esbuild));
-  await shipWasm(esbuild);
+  await shipWasm(esbuild, chosen);
   await shipWorkerThread(esbuild);
 }
 

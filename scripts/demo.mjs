@@ -1,8 +1,10 @@
-// `npm run demo`: installs what is missing, builds what has changed, and runs the examples on real models. `--verbose` shows the build.
+// `npm run demo`: installs what is missing, builds the wasm that this Node loads, and runs the examples on real models. `--verbose` shows the
+// build.
 
 import { join } from "node:path";
 import { styleText } from "node:util";
 import { build } from "./build.mjs";
+import { hasRelaxedSimd } from "./relaxed_flags.mjs";
 import { run, runMain } from "./run.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -19,7 +21,7 @@ const examples = [
 ];
 
 await runMain(import.meta.url, async () => {
-  await build();
+  await build({ only: hasRelaxedSimd() ? "wasm-relaxed" : "wasm" });
   for (const example of examples) {
     const command = `node ${example.join(" ")}`;
     console.log(`\n${process.stdout.hasColors?.() ? styleText("inverse", ` ${command} `) : `$ ${command}`}\n`);

@@ -2,7 +2,7 @@
 //
 // nano-spawn is imported when the first program starts: the set-up scripts import this file before node_modules exists.
 
-import { realpathSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Whether to show the output of compilers and installers as it comes. */
@@ -41,13 +41,27 @@ export async function eachLine(command, args, options, onLine) {
   }
 }
 
-/** Calls `main` with the command line's arguments if Node was asked to run this module. Prints an error as one message. */
+/**
+ * Calls `main` with the command line's arguments if Node was asked to run this module. With `--help` it prints the comment at the module's
+ * start instead. Prints an error as one message.
+ */
 export async function runMain(moduleUrl, main) {
   if (!process.argv[1] || realpathSync(process.argv[1]) !== realpathSync(fileURLToPath(moduleUrl))) return;
+  if (process.argv.includes("--help")) return console.log(helpOf(readFileSync(fileURLToPath(moduleUrl), "utf8")));
   try {
     await main(process.argv.slice(2).filter((argument) => argument !== "--verbose"));
   } catch (error) {
     console.error(process.env.DEBUG ? error : `error: ${error.message}`);
     process.exitCode = 1;
   }
+}
+
+/** The comment at the start of a module. */
+function helpOf(text) {
+  const lines = text.replace(/^#!.*\n/, "").split("\n");
+  const end = lines.findIndex((line) => !line.startsWith("//"));
+  return lines
+    .slice(0, end)
+    .map((line) => line.replace(/^\/\/ ?/, ""))
+    .join("\n");
 }
