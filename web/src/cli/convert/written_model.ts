@@ -87,7 +87,7 @@ function compare(expected: object, written: object, whose: string): void {
     const other = (written as Record<string, unknown>)[name];
     if (isSame(value, other)) continue;
     if (isDict(value) && isDict(other)) compare(value, other, `${whose} ${name}'s`);
-    fail("UNSUPPORTED_MODEL", "config.json", `${whose} ${name} is ${show(value)}, ${ADVICE}`);
+    else fail("UNSUPPORTED_MODEL", "config.json", `${whose} ${name} is ${show(value)}, ${ADVICE}`);
   }
 }
 
