@@ -70,6 +70,11 @@ function structsOf(text) {
   return structs;
 }
 
+const isOptional = (type) => type.startsWith("std::optional");
+
+/** Embind needs a value of each field that isn't optional. */
+const needed = (fields) => fields.filter(({ type }) => !isOptional(type));
+
 const docOf = (lines) => {
   const text = lines.join(" ").trim();
   return text === "" ? "" : `/** ${text} */\n`;
@@ -81,13 +86,12 @@ async function source(target, { lists, head }, defined, numbers) {
     if (type === "bool") return "boolean";
     if (type === "DenseConfigs") return "[DenseConfig, DenseConfig, DenseConfig]";
     if (defined.has(type) || type === "List") return type;
-    return type.startsWith("std::optional") ? "number | undefined" : "number";
+    return isOptional(type) ? "number | undefined" : "number";
   };
   const defaultOf = ({ type, initial }) => {
     if (type === "List") return "{ values: 0, size: 0 }";
     if (type === "DenseConfigs") return "[defaultDenseConfig(), defaultDenseConfig(), defaultDenseConfig()]";
     if (defined.has(type)) return `default${type}()`;
-    if (type.startsWith("std::optional")) return "undefined";
     if (initial in CONSTANTS) return CONSTANTS[initial];
     const number = numbers.get(initial) ?? initial.replace(/f$/, "");
     if (!Number.isFinite(Number(number))) throw new Error(`scripts/fields.mjs doesn't know the default ${initial}`);
@@ -97,12 +101,14 @@ async function source(target, { lists, head }, defined, numbers) {
   const parts = structs.map(
     ({ name, comment, fields }) => `
 ${docOf([...comment, "@internal"])}export interface ${name} {
-${fields.map((field) => `${docOf(field.comment)}${field.name}: ${typeOf(field.type)};`).join("\n")}
+${fields.map(({ comment, name, type }) => `${docOf(comment)}${name}${isOptional(type) ? "?" : ""}: ${typeOf(type)};`).join("\n")}
 }
 
 /** @internal */
 export function default${name}(): ${name} {
-  return { ${fields.map((field) => `${field.name}: ${defaultOf(field)}`).join(", ")} };
+  return { ${needed(fields)
+    .map((field) => `${field.name}: ${defaultOf(field)}`)
+    .join(", ")} };
 }
 `,
   );

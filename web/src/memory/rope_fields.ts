@@ -25,45 +25,45 @@ export interface RopeConfig {
   family: number;
   rope_theta: number;
   /** extended length / original length, >= 1 */
-  factor: number | undefined;
+  factor?: number | undefined;
   /** positions */
-  max_position_embeddings: number | undefined;
+  max_position_embeddings?: number | undefined;
   /** positions before extension */
-  original_max_position_embeddings: number | undefined;
+  original_max_position_embeddings?: number | undefined;
   /** positions that the system is configured for */
-  context_length: number | undefined;
+  context_length?: number | undefined;
   /** multiplies cos and sin */
-  attention_factor: number | undefined;
+  attention_factor?: number | undefined;
   /** multiplies cos and sin in llama.cpp, on top of YaRN's own factor */
-  attn_factor: number | undefined;
+  attn_factor?: number | undefined;
   /** rotations, default 32 */
-  beta_fast: number | undefined;
+  beta_fast?: number | undefined;
   /** rotations, default 1 */
-  beta_slow: number | undefined;
-  mscale: number | undefined;
-  mscale_all_dim: number | undefined;
+  beta_slow?: number | undefined;
+  mscale?: number | undefined;
+  mscale_all_dim?: number | undefined;
   /** multiplies the kept share, default 1 */
-  extrapolation_factor: number | undefined;
+  extrapolation_factor?: number | undefined;
   /** round the correction range outward */
   truncate: boolean;
   /** dynamic_yarn starts at factor instead of 1 */
   finetuned: boolean;
   ramp: number;
-  low_freq_factor: number | undefined;
-  high_freq_factor: number | undefined;
-  alpha: number | undefined;
-  mixed_b: number | undefined;
-  short_mscale: number | undefined;
-  long_mscale: number | undefined;
+  low_freq_factor?: number | undefined;
+  high_freq_factor?: number | undefined;
+  alpha?: number | undefined;
+  mixed_b?: number | undefined;
+  short_mscale?: number | undefined;
+  long_mscale?: number | undefined;
   /** proportional: share of head_dim that is rotated */
-  partial_rotary_factor: number | undefined;
+  partial_rotary_factor?: number | undefined;
   /** without YaRN's factor; default 1/sqrt(head_dim) */
-  softmax_scale: number | undefined;
+  softmax_scale?: number | undefined;
   /** positions per power of zeta; absent: no xPos */
-  xpos_scale_base: number | undefined;
+  xpos_scale_base?: number | undefined;
   xpos_center: number;
   /** absent: no temperature */
-  query_temperature_scale: number | undefined;
+  query_temperature_scale?: number | undefined;
   query_temperature_floor_scale: number;
   query_temperature_offset: number;
   /** [rotary_dim/2] */
@@ -98,31 +98,10 @@ export function defaultRopeConfig(): RopeConfig {
     precision: 0,
     family: 0,
     rope_theta: 10000,
-    factor: undefined,
-    max_position_embeddings: undefined,
-    original_max_position_embeddings: undefined,
-    context_length: undefined,
-    attention_factor: undefined,
-    attn_factor: undefined,
-    beta_fast: undefined,
-    beta_slow: undefined,
-    mscale: undefined,
-    mscale_all_dim: undefined,
-    extrapolation_factor: undefined,
     truncate: true,
     finetuned: false,
     ramp: 0,
-    low_freq_factor: undefined,
-    high_freq_factor: undefined,
-    alpha: undefined,
-    mixed_b: undefined,
-    short_mscale: undefined,
-    long_mscale: undefined,
-    partial_rotary_factor: undefined,
-    softmax_scale: undefined,
-    xpos_scale_base: undefined,
     xpos_center: 0,
-    query_temperature_scale: undefined,
     query_temperature_floor_scale: 1,
     query_temperature_offset: 0,
     short_factor: { values: 0, size: 0 },
