@@ -91,13 +91,14 @@ export function expertGroups(
 
 /** Experts that a token can use: those of its groups are enough. Throws INVALID_FILE. @internal */
 export function checkChosen(reader: ConfigReader, experts: ExpertConfig | undefined): ExpertConfig | undefined {
-  const { experts: count, experts_used, expert_groups = 1, expert_groups_used = 1 } = experts ?? {};
-  const choice = ((count ?? 0) / expert_groups) * expert_groups_used;
-  if (experts_used !== undefined && experts_used > choice)
+  if (experts === undefined) return undefined;
+  const { used, groups = 1, groups_used = 1 } = experts.routing;
+  const choice = (experts.experts / groups) * groups_used;
+  if (used > choice)
     reader.refuse(
       "INVALID_FILE",
       reader.find(["num_experts_per_tok", "expert_used_count"]).path,
-      `must be at most the ${choice} experts of the groups that a token uses (got ${experts_used})`,
+      `must be at most the ${choice} experts of the groups that a token uses (got ${used})`,
     );
   return experts;
 }
