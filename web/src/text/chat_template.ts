@@ -44,7 +44,7 @@ export async function renderChat(
 ): Promise<string> {
   const templates = isDict(template) ? template : { default: template };
   if (options?.parseSpecial === false)
-    fail("INVALID_ARGUMENT", "parseSpecial", "needs the model's tokens; call promptTokens() of the model");
+    fail("INVALID_ARGUMENT", "parseSpecial", "needs the model's tokens: call promptTokens(), or leave out parseSpecial");
   return (await withWarnings(options, (given) => renderPrompt(templates, messages, given))).text;
 }
 
