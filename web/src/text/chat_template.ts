@@ -44,7 +44,11 @@ export async function renderChat(
 ): Promise<string> {
   const templates = isDict(template) ? template : { default: template };
   if (options?.parseSpecial === false)
-    fail("INVALID_ARGUMENT", "parseSpecial", "needs the model's tokens: call promptTokens(), or leave out parseSpecial");
+    fail(
+      "INVALID_ARGUMENT",
+      "parseSpecial",
+      "needs the model's tokens: call promptTokens(), or leave out parseSpecial",
+    );
   return (await withWarnings(options, (given) => renderPrompt(templates, messages, given))).text;
 }
 
