@@ -120,3 +120,10 @@ test("a proportional share keeps all pairs, so sections for a part of them don't
   assert.equal(read("glm_image_text", proportional).rope_scaling.mrope_section, undefined);
   assert.deepEqual(read("glm_image_text", { partial_rotary_factor: 0.5 }).rope_scaling.mrope_section, [8, 12, 12]);
 });
+
+test("a key without a name is no key of any family", () => {
+  for (const model_type of ["llama", "glm4", "bailing_hybrid", "gpt_neox"])
+    assert.deepEqual(read(model_type, { "": "text" }), read(model_type, {}), model_type);
+  const options = kind("full_attention");
+  assert.deepEqual(read("gemma3_text", { "": "text" }, options), read("gemma3_text", {}, options));
+});

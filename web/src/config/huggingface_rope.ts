@@ -68,7 +68,8 @@ export function readRope(
     rope_theta: rope_theta ?? thetaOf(text, family),
     ...rotated,
     max_position_embeddings:
-      integerOf(text, [family.length_key ?? "", ...MAX_LENGTH]) ?? family.max_position_embeddings,
+      integerOf(text, [...(family.length_key === undefined ? [] : [family.length_key]), ...MAX_LENGTH]) ??
+      family.max_position_embeddings,
     original_max_position_embeddings: original,
     rope_scaling: withAxes(
       checkScaling(scaling, path + where),

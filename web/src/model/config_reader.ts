@@ -57,17 +57,18 @@ export class ConfigReader {
    * transformers. A null is none.
    */
   find([config, gguf]: ConfigKey): { value: unknown; path: string } {
-    const names = this.isGguf ? [this.#prefix + gguf] : [config].flat();
+    const written = this.isGguf ? [gguf].map((key) => key && this.#prefix + key) : [config].flat();
+    const names = written.filter(Boolean); // "" stands for no key, and files may have one of that name
     const present = names.filter((name) => Object.hasOwn(this.#values, name) && this.#values[name] !== undefined);
     const path = present.find((name) => this.#values[name] !== null) ?? present[0];
     if (path !== undefined) return { value: this.#values[path] ?? undefined, path };
-    const name = names.find((key) => Object.hasOwn(this.#defaults, key)) ?? names[0]!;
+    const name = names.find((key) => Object.hasOwn(this.#defaults, key)) ?? names[0] ?? "";
     return { value: Object.hasOwn(this.#defaults, name) ? this.#defaults[name] : undefined, path: name };
   }
 
   /** Whether config.json has a key and says null, which isn't the default of its class. */
   isNull([config]: ConfigKey): boolean {
-    const names = [config].flat();
+    const names = [config].flat().filter(Boolean);
     return (
       !this.isGguf &&
       names.every((name) => this.#values[name] == null) &&
