@@ -81,11 +81,12 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // Products with two tokens are 15 KB, and those with four 14 KB; 25 and 34 KB in the relaxed file, which has them for each way in which
 // engines add products.
 // 6 KB are scales that are stored times a power of two, and 1 KB is reading blocks of K formats ahead. 1 KB takes the attention
-// factor away after norms, and half a KB are an adapter's terms of the gate of a shared expert.
+// factor away after norms, and half a KB are an adapter's terms of the gate of a shared expert. 1 KB more
+// are Embind's objects of a model's config, one for each subject.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 517 : 470) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 517 : 471) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
@@ -94,7 +95,7 @@ test("sizes: each wasm file", (t) => {
 // ropewalk/doctor shares are files of their own, which is half a KB. Quantizing rows is half a KB, and
 // so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB. Adapters in options
 // and batches are 1 KB; loading an adapter comes on demand. Errors that say what is disposed, and why a name isn't found, are half a KB.
-// Which keys of a config each class of transformers reads is 2.5 KB.
+// Which keys of a config each class of transformers reads is 2.5 KB. Embind's objects of a model's config are half a KB.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf(folder, "dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -102,7 +103,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 88 * 1024, listed);
+  assert.ok(compressed <= 88.5 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
