@@ -7,9 +7,7 @@ vector of a text with it in float64.
 Needs what peft_adapters.py needs.
 """
 
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import peft
@@ -17,7 +15,7 @@ import torch
 from transformers import AutoModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from peft_adapters import GOLDEN, HERE, LINEAR, compare, save_adapter
+from peft_adapters import GOLDEN, LINEAR, save_adapter, write_or_check
 from tiny_models import write_expected
 
 TOKENS = [5 + 7 * index % 50 for index in range(24)]
@@ -30,23 +28,15 @@ ENCODERS = {
 }
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--check", action="store_true", help="only compare with the committed files")
-    options = arguments.parse_args()
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as scratch:
-        target = Path(scratch) if options.check else HERE
-        for name, (base, config) in ENCODERS.items():
-            model = AutoModel.from_pretrained(GOLDEN / "tiny_models" / base, dtype=torch.float32, attn_implementation="eager").eval()
-            adapted = peft.get_peft_model(model, peft.LoraConfig(**config))
-            save_adapter(target / name, name, base, adapted)
-            with torch.no_grad():
-                vector = adapted.double().eval()(torch.tensor([TOKENS])).last_hidden_state[0].mean(0)
-            write_expected(target / name / "expected_vector.json", {"model": base, "tokens": TOKENS, "vector": vector})
-        if options.check:
-            compare(target)
+def write_all(target):
+    for name, (base, config) in ENCODERS.items():
+        model = AutoModel.from_pretrained(GOLDEN / "tiny_models" / base, dtype=torch.float32, attn_implementation="eager").eval()
+        adapted = peft.get_peft_model(model, peft.LoraConfig(**config))
+        save_adapter(target / name, name, base, adapted)
+        with torch.no_grad():
+            vector = adapted.double().eval()(torch.tensor([TOKENS])).last_hidden_state[0].mean(0)
+        write_expected(target / name / "expected_vector.json", {"model": base, "tokens": TOKENS, "vector": vector})
 
 
 if __name__ == "__main__":
-    main()
+    write_or_check(__doc__, write_all)

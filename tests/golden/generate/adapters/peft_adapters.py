@@ -74,26 +74,35 @@ IN_LLAMA_CPP = ["llama_all", "llama_attention", "qwen2_all"]
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    write_or_check(__doc__, write_all)
+
+
+def write_or_check(document, write):
+    """The command line of the files of adapters. `write(folder)` writes them: to their place, or with --check to another one, to compare."""
+    arguments = argparse.ArgumentParser(description=document.splitlines()[0])
     arguments.add_argument("--check", action="store_true", help="only compare with the committed files")
     options = arguments.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch) if options.check else HERE
-        target.mkdir(exist_ok=True)
-        for name in ADAPTERS:
-            write_adapter(target, name)
-        for name in IN_LLAMA_CPP:
-            write_gguf(target, name)
-        for name, stack in STACKS.items():
-            (target / name).mkdir(exist_ok=True)
-            write_logits(target, name, stack)
-        for name in ADAPTERS:
-            write_logits(target, name, [(name, 1.0)])
-        for name in [*IN_LLAMA_CPP, *STACKS]:
-            write_llama_cpp(target, name, STACKS.get(name, [(name, 1.0)]))
+        write(target)
         if options.check:
             compare(target)
+
+
+def write_all(target):
+    target.mkdir(exist_ok=True)
+    for name in ADAPTERS:
+        write_adapter(target, name)
+    for name in IN_LLAMA_CPP:
+        write_gguf(target, name)
+    for name, stack in STACKS.items():
+        (target / name).mkdir(exist_ok=True)
+        write_logits(target, name, stack)
+    for name in ADAPTERS:
+        write_logits(target, name, [(name, 1.0)])
+    for name in [*IN_LLAMA_CPP, *STACKS]:
+        write_llama_cpp(target, name, STACKS.get(name, [(name, 1.0)]))
 
 
 def base_model(name):

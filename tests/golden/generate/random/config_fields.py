@@ -6,7 +6,6 @@ for the results.
 # compare: --cases 1 --models 1000 --longest 1000000
 # test: tests/package/model/random/config_fields.test.mjs
 
-import argparse
 import json
 import random
 import sys
@@ -18,25 +17,22 @@ import transformers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from drawing.options import options_parser  # noqa: E402
 from fields.references import TinyModel, Unstable, is_same  # noqa: E402
 from fields.values import ABSENT, GROUPS, INERT, draw, fields_of  # noqa: E402
 from tiny_models import HERE  # noqa: E402
 
-GOLDEN = Path(__file__).parents[2] / "random" / "config_fields.json"
 # Their code isn't in transformers, so there is no config class to take fields from.
 NOT_IN_TRANSFORMERS = {"internlm2", "kimi_k2", "minicpm", "orion", "rwkv7", "rwkv7_sizes", "xverse",
                        "nomic_bert_own_names"}
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("names", nargs="*", help="the models; default: all")
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=1, help="values of each field")
-    arguments.add_argument("--models", type=int, help="how many of all models, drawn at random; default: one of each class")
-    arguments.add_argument("--longest", type=int, default=400, help="cases with more text than this are left out: those of many tensors of other shapes")
-    arguments.add_argument("--output", type=Path, default=GOLDEN)
-    options = arguments.parse_args()
+    parser = options_parser(__doc__, "config_fields", 1, "values of each field")
+    parser.add_argument("names", nargs="*", help="the models; default: all")
+    parser.add_argument("--models", type=int, help="how many of all models, drawn at random; default: one of each class")
+    parser.add_argument("--longest", type=int, default=400, help="cases with more text than this are left out: those of many tensors of other shapes")
+    options = parser.parse_args()
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)

@@ -6,28 +6,22 @@ BPE with a prefix of later parts, whose unknown tokens are a matter of tokenizer
 # compare: --cases 400
 # test: tests/unit/text/control_tokens.test.mjs
 
-import argparse
 import json
 import random
-from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
 from tokenizers import Tokenizer
 
+from drawing.options import options_parser
 from pipelines.cases import text
 from pipelines.parts import SPECIALS
 from tokenizer_pipelines import ADDED, draw, filled, silence
 
-OUTPUT = Path(__file__).parents[2] / "random" / "control_tokens.json"
 TOKENS = [*SPECIALS, *(token for token in ADDED if token.strip())]
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=60)
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    options = options_parser(__doc__, "control_tokens", 60).parse_args()
     silence()
     rng = random.Random(options.seed)
     cases = []

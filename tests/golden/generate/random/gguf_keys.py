@@ -7,7 +7,6 @@ and that change nothing in llama.cpp are set all at once, as one case.
 # compare: --cases 3 --models 25
 # test: tests/package/model/random/gguf_keys.test.mjs
 
-import argparse
 import json
 import os
 import random
@@ -22,11 +21,11 @@ from llama_cpp import GGML_TYPE_F32, Llama
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from drawing.options import options_parser  # noqa: E402
 from fields.gguf_file import GgufFile  # noqa: E402
 from fields.gguf_values import GROUPS, NOT_COMPARED, all_keys, draw  # noqa: E402
 
 TINY_MODELS = Path(__file__).parents[2] / "tiny_models"
-GOLDEN = Path(__file__).parents[2] / "random" / "gguf_keys.json"
 CONTEXT = 256  # llama.cpp's minimum
 SAME = 1e-6
 SECONDS = 8
@@ -34,13 +33,10 @@ POSITIONS = [1, 8, 15, 22, 29, 36, 42, 47]  # as in fields/references.py
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("names", nargs="*", help="the models; default: all")
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=1, help="values of each key")
-    arguments.add_argument("--models", type=int, help="how many models, drawn at random; default: all")
-    arguments.add_argument("--output", type=Path, default=GOLDEN)
-    options = arguments.parse_args()
+    parser = options_parser(__doc__, "gguf_keys", 1, "values of each key")
+    parser.add_argument("names", nargs="*", help="the models; default: all")
+    parser.add_argument("--models", type=int, help="how many models, drawn at random; default: all")
+    options = parser.parse_args()
     drawing = random.Random(options.seed)
     absent = {key: draw(drawing, key, None) for key in all_keys()}
     counts, models = Counter(), {}

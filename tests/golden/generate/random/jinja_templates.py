@@ -8,28 +8,21 @@ statements that nest, with all kinds of whitespace control. Most arguments have 
 compared as well. The result is a text, `null` if rendering fails, or `false` if the text has an address in memory.
 """
 
-import argparse
 import copy
 import json
 import random
 import re
 import warnings
-from pathlib import Path
 
 import jinja2
+from drawing.options import options_parser
 from template_pieces.statements import Statements
 from template_pieces.values import CONTEXT
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-OUTPUT = Path(__file__).parents[2] / "random" / "jinja_templates.json"
-
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=2400)
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    options = options_parser(__doc__, "jinja_templates", 2400).parse_args()
     warnings.simplefilter("ignore")
     statements = Statements(random.Random(options.seed))
     cases = {}

@@ -10,7 +10,6 @@ fqdn and rfc3986-validator. Functions below correct them where they differ from 
 # compare: --cases 40000
 # test: tests/unit/grammar/string_formats.test.mjs
 
-import argparse
 import ipaddress
 import json
 import random
@@ -27,7 +26,8 @@ from fqdn import FQDN
 from jsonschema import FormatChecker
 from rfc3986_validator import validate_rfc3986
 
-OUTPUT = Path(__file__).parents[2] / "random" / "json_formats.json"
+from drawing.options import options_parser
+
 SUITE = "jsonschema==4.26.0"
 FORMATS = ["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"]
 CHECKER = FormatChecker()
@@ -36,11 +36,7 @@ PRIVATE = re.compile(r"\b(10|172|192)\.\d+\.\d+\.\d+")
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=3000, help="texts drawn, of all formats together")
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    options = options_parser(__doc__, "json_formats", 3000, "texts drawn, of all formats together").parse_args()
     draw = random.Random(options.seed)
     result = {}
     for name in FORMATS:

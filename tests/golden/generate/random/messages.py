@@ -5,13 +5,13 @@ The templates are this project's, one for each form of contents, arguments and t
 # compare: --cases 4000
 # test: tests/unit/text/random_messages.test.mjs
 
-import argparse
 import json
 import random
-from pathlib import Path
 
 from transformers.utils import chat_template_utils as utils
 from transformers.utils.chat_template_utils import render_jinja_template
+
+from drawing.options import options_parser
 
 ROLES = "[{{ m.role }}]"
 TOOLS = {
@@ -205,11 +205,7 @@ def draw_case(draw):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=140)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2] / "random" / "messages.json")
-    options = parser.parse_args()
+    options = options_parser(__doc__, "messages", 140).parse_args()
     draw = random.Random(options.seed)
     cases = [draw_case(draw) for _ in range(options.cases)]
     golden = {"source": "transformers 5.24.0, render_jinja_template", "seed": options.seed, "cases": cases}

@@ -10,14 +10,13 @@ has another value later.
 # compare: --cases 100000
 # test: tests/unit/serving/python_literals.test.mjs
 
-import argparse
 import ast
 import json
 import random
 import warnings
-from pathlib import Path
 
-OUTPUT = Path(__file__).parents[2] / "random" / "python_literals.json"
+from drawing.options import options_parser
+
 
 CHARACTERS = list("abcxyz019 _-+*/\\\\\\'\"{}[]():,#$%&<>=.éßñ名😀🐀\u2028\u00a0") + ["\t", "\n", "\r\n"]
 ESCAPES = [
@@ -34,11 +33,7 @@ WRONG = ["007", "0_7", "0xG", "1__0", "1_", "1e", "1j", "2.5J", "...", "nan", "i
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=1500)
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    options = options_parser(__doc__, "python_literals", 1500).parse_args()
     warnings.simplefilter("ignore")
     draw = random.Random(options.seed)
     texts = {}

@@ -8,7 +8,6 @@ and widths of heads, in the old spelling, the new one or both, for all layers or
 its own modules give the frequencies, before a text and for a longer one.
 """
 
-import argparse
 import base64
 import copy
 import json
@@ -22,10 +21,10 @@ import transformers
 from transformers import CONFIG_MAPPING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "families"))
+from drawing.options import options_parser  # noqa: E402
 from family_defaults import ROPE_KEYS, bits_of, first_line, frequencies, text_part, truth_of  # noqa: E402
 
 GOLDEN = Path(__file__).parents[2]
-OUTPUT = GOLDEN / "random" / "rope_configs.json"
 
 TYPES = ["linear", "dynamic", "yarn", "longrope", "llama3", "proportional"]
 THETAS = [10000, 10000.0, 500000.0, 1e6, 100.5, 8e7, 31415.9]
@@ -42,11 +41,7 @@ LONGER = 3
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=32)
-    parser.add_argument("--cases", type=int, default=449)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
+    options = options_parser(__doc__, "rope_configs", 449, seed=32).parse_args()
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)

@@ -6,23 +6,18 @@
 # compare: --cases 20000
 # test: tests/unit/text/template/strftime.test.mjs
 
-import argparse
 import json
 import random
 from datetime import datetime
-from pathlib import Path
 
-OUTPUT = Path(__file__).parents[2] / "random" / "strftime.json"
+from drawing.options import options_parser
+
 # Codes of numbers, of names, and others, for which glibc and Python disagree about flags. %s depends on the zone.
 NUMBERS, NAMES, OTHERS = "YCyGgmdejuwUWVHkIlMS", "BbhAap", "PfzZnt%cDxFRrTXQ"
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=400)
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    options = options_parser(__doc__, "strftime", 400).parse_args()
     draw = random.Random(options.seed)
     cases = []
     for _ in range(options.cases):

@@ -10,7 +10,6 @@ its encodings (as it is, with special tokens, with special tokens as text, as a 
 # compare: --cases 100 --texts 1000
 # test: tests/unit/text/pipelines.test.mjs
 
-import argparse
 import json
 import os
 import random
@@ -18,23 +17,20 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from drawing.options import options_parser
 from pipelines.cases import PIECES, RANGES, damaged, damages, hashes_of, is_refused, text
 from pipelines.models import model
 from pipelines.parts import SAMPLES, SPECIALS, added_token, decoder, normalizer, post_processor, pre_tokenizer
 
 TESTS = Path(__file__).parents[3]
-OUTPUT = TESTS / "golden" / "random" / "tokenizer_pipelines.json"
 MAP = json.loads((TESTS / "text" / "encoder_vocabularies.json").read_text())["sentence_piece"]["charsmap"]
 ADDED = ["<|x|>", "<|x|>y", "<tool>", "Tool", "tool", "word", "\n\n", "ab", "abc", " a", "the", "▁▁", "é", "_", "12", "e\u0301", "ΑΣ", "  "]
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=100, help="files drawn")
-    arguments.add_argument("--texts", type=int, default=30, help="texts for each file")
-    arguments.add_argument("--output", type=Path, default=OUTPUT)
-    options = arguments.parse_args()
+    parser = options_parser(__doc__, "tokenizer_pipelines", 100, "files drawn")
+    parser.add_argument("--texts", type=int, default=30, help="texts for each file")
+    options = parser.parse_args()
     silence()
     rng = random.Random(options.seed)
     cases, refused = [], []

@@ -4,7 +4,6 @@ An element is `center + k / 2**shift`, with k an odd number from -127 to 127: a 
 element's index.
 """
 
-import argparse
 import json
 import math
 import random
@@ -18,9 +17,9 @@ import transformers
 from safetensors.numpy import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
+from drawing.options import options_parser  # of random/, whose generators call run()
 from tiny_models import LESS_ONE, expert_margins
 
-RANDOM = Path(__file__).parents[2] / "random"
 TOKENS = 24
 SPREAD = 127 / math.sqrt(3)  # standard deviation of k
 
@@ -135,11 +134,7 @@ def case_of(draw, name, drawn):
 
 def run(usage, subject, cases, draw_case):
     """The command line of a generator: writes as many cases as it asks for. Cases that are None are drawn again."""
-    arguments = argparse.ArgumentParser(description=usage.splitlines()[0])
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=cases)
-    arguments.add_argument("--output", type=Path, default=RANDOM / f"{subject}.json")
-    options = arguments.parse_args()
+    options = options_parser(usage, subject, cases).parse_args()
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)
