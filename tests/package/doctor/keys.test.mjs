@@ -53,6 +53,7 @@ test("misspelt keys, with the ones that are meant", async () => {
     ["partial_rotary_facter", 0.5, "partial_rotary_factor"],
     ["slidng_window", 4096, "sliding_window"],
     ["head_dims", 64, "head_dim"],
+    ["num_atention_heads", 32, "num_attention_heads"],
     ["rope-theta", 1e6, "rope_theta"],
     ["rms_norm_esp", 1e-5, "rms_norm_eps"],
   ]) {

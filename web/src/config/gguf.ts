@@ -178,7 +178,9 @@ function withFactor(yarn: RopeScaling, { attn_factor }: Pick<RopeScaling, "attn_
   return { ...yarn, attention_factor: own * attn_factor, attn_factor };
 }
 
-const mscaleOf = (factor: number, mscale: number): number => (factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1);
+/** YaRN's factor on cos and sin, with one of DeepSeek's keys. @internal */
+export const mscaleOf = (factor: number, mscale: number): number =>
+  factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1;
 
 function yarnOf(file: Metadata, factor: number): RopeScaling {
   const own = numberOf(file, "rope.scaling.yarn_attn_factor");

@@ -11,15 +11,17 @@ import { CLASS_ALIASES, CLASS_DEFAULTS } from "../model/architectures/class_defa
 import type { Finding } from "./diagnosis.js";
 
 /** Keys of a config.json that decide its RoPE and the layers that have it, beside those of CONFIG_KEYS and SIZE_KEYS. */
-const ROPE_KEYS =
+const LAYER_KEYS =
   "num_hidden_layers num_key_value_heads layer_types sliding_window use_sliding_window max_window_layers " +
   "sliding_window_pattern no_rope_layers no_rope_layer_interval rope_local_base_freq rotary_emb_base rope_interleave " +
   "qk_rope_head_dim qk_nope_head_dim global_head_dim swa_rope_theta partial_rotary_factors";
 
+const ROPE_KEYS: readonly string[] = [...Object.keys(CONFIG_KEYS), ...SIZE_KEYS, ...LAYER_KEYS.split(" ")];
+
 /** Names among them that other keys are like, such as in_channels. */
-const TOO_COMMON = "kv_channels max_seq_len decoder_num_attention_heads";
+const TOO_COMMON = ["kv_channels", "max_seq_len", "decoder_num_attention_heads"];
 /** Keys that aren't misspelt, though they are nearly those. */
-const OTHER_KEYS = "position_embeddings_type hidden_sizes";
+const OTHER_KEYS = ["position_embeddings_type", "hidden_sizes"];
 
 /** Letters in which a misspelt key may differ from the right one: two that changed places count as two. */
 const MOST = 2;
@@ -33,9 +35,7 @@ export function misspeltKeys(source: Dict): Finding[] {
   const { config, path, model_type = "" } = text;
   const ofClass = Object.hasOwn(CLASS_DEFAULTS, model_type) ? Object.keys(CLASS_DEFAULTS[model_type]!) : [];
   const missing = ofClass.filter((name) => !Object.hasOwn(config, name));
-  const wanted = [...Object.keys(CONFIG_KEYS), ...SIZE_KEYS, ...ROPE_KEYS.split(" "), ...missing].filter(
-    (name) => name.length >= SHORTEST && !TOO_COMMON.includes(name),
-  );
+  const wanted = [...ROPE_KEYS, ...missing].filter((name) => name.length >= SHORTEST && !TOO_COMMON.includes(name));
   const known = knownKeys();
   return Object.keys(config).flatMap((key): Finding[] => {
     if (known.has(key) || key.length < SHORTEST || key.startsWith("_")) return [];
@@ -68,11 +68,5 @@ function knownKeys(): ReadonlySet<string> {
   const ofClasses = [...Object.values(CLASS_DEFAULTS), ...Object.values(CLASS_ALIASES)].flatMap((row) =>
     Object.keys(row),
   );
-  return new Set([
-    ...Object.keys(CONFIG_KEYS),
-    ...SIZE_KEYS,
-    ...ROPE_KEYS.split(" "),
-    ...OTHER_KEYS.split(" "),
-    ...ofClasses,
-  ]);
+  return new Set([...ROPE_KEYS, ...OTHER_KEYS, ...ofClasses]);
 }

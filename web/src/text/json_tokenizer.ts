@@ -40,25 +40,25 @@ export function readJsonTokenizer(
     tokenizerJson["post_processor"],
     (id): id is number => typeof id === "number" && vocabulary.pieces[id] !== undefined,
   );
-  const encode = (text: string, parseSpecial: boolean): number[] => {
+  const encoded = (text: string, write: (ids: number[]) => void): number[] => {
     Object.assign(steps, stepsFor(text.length));
     return limited("this text", () => {
       const ids: number[] = [];
+      write(ids);
+      return ids;
+    });
+  };
+  const encode = (text: string, parseSpecial: boolean): number[] =>
+    encoded(text, (ids) => {
       for (const part of tokens.split(text, parseSpecial)) {
         if (typeof part === "number") ids.push(part);
         else model.encode(part, ids);
       }
-      return ids;
     });
-  };
-  const encodePlain = (text: string): number[] => {
-    Object.assign(steps, stepsFor(text.length));
-    return limited("this text", () => {
-      const ids: number[] = [];
+  const encodePlain = (text: string): number[] =>
+    encoded(text, (ids) => {
       if (text !== "") model.encode(model.normalize({ text, first: text.codePointAt(0)! > 0xffff ? 2 : 1 }), ids);
-      return ids;
     });
-  };
   const texts = new JsonTexts({
     vocabulary,
     decoder,

@@ -1,5 +1,6 @@
 // The RoPE of a model in the metadata of a GGUF file.
 import { fail } from "../../base/errors.js";
+import { mscaleOf } from "../../config/gguf.js";
 import type { RopeConfig, RopeScaling } from "../../config/types.js";
 import type { ModelPlan } from "../../model/model_plan.js";
 import type { GgufValue } from "./gguf_header.js";
@@ -64,8 +65,7 @@ export function ropeMetadata(architecture: string, { layers, config }: ModelPlan
 /** YaRN's factor on cos and sin with both of DeepSeek's keys, for which GGUF has one number. */
 function ratioOfMscales(factor: number, { mscale, mscale_all_dim }: RopeScaling): number | undefined {
   if (!mscale || !mscale_all_dim) return undefined;
-  const of = (scale: number): number => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
-  return of(mscale) / of(mscale_all_dim);
+  return mscaleOf(factor, mscale) / mscaleOf(factor, mscale_all_dim);
 }
 
 /** Divisors of the frequencies: 1 for short wavelengths, `factor` for long ones, and between (llama.cpp's convert_hf_to_gguf.py). */
