@@ -4,12 +4,12 @@
 //   node scripts/api.mjs --check    fails if it isn't up to date
 //
 // API Extractor writes such reports too, but only for one entry with one rolled-up declaration file.
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeOrCheck } from "./generated.mjs";
 import { runMain } from "./run.mjs";
 
 const root = join(import.meta.dirname, "..");
-const target = join(root, "web", "public_api.txt");
 
 /** The public entries, with the files of their declarations. */
 async function entries() {
@@ -55,10 +55,6 @@ async function listing() {
 }
 
 await runMain(import.meta.url, async (args) => {
-  const text = await listing();
-  if (!args.includes("--check")) await writeFile(target, text);
-  else if ((await readFile(target, "utf8")) !== text)
-    throw new Error(
-      "web/public_api.txt isn't what the package exports: run node scripts/api.mjs, and name the change in CHANGELOG.md",
-    );
+  const advice = "run node scripts/api.mjs, and name the change in CHANGELOG.md";
+  await writeOrCheck(args, "web/public_api.txt", await listing(), advice);
 });

@@ -2,9 +2,10 @@
 //
 //   node scripts/fields.mjs            writes the files
 //   node scripts/fields.mjs --check    fails if one isn't up to date
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
+import { writeOrCheck } from "./generated.mjs";
 import { runMain } from "./run.mjs";
 
 const LIST = `
@@ -122,10 +123,8 @@ await runMain(import.meta.url, async (args) => {
   const names = await Promise.all(lists.map(async (list) => structsOf(await read(list)).map(({ name }) => name)));
   const numbers = await enumerators();
   for (const [name, file] of Object.entries(files)) {
-    const target = join(root, "web", "src", "memory", name);
-    const text = await source(target, file, new Set(names.flat()), numbers);
-    if (!args.includes("--check")) await writeFile(target, text);
-    else if ((await readFile(target, "utf8")) !== text)
-      throw new Error(`web/src/memory/${name} isn't that of the lists in src/: run node scripts/fields.mjs`);
+    const path = `web/src/memory/${name}`;
+    const text = await source(join(root, path), file, new Set(names.flat()), numbers);
+    await writeOrCheck(args, path, text, "run node scripts/fields.mjs");
   }
 });

@@ -3,7 +3,10 @@ import { capture } from "./run.mjs";
 
 const FLAG = "--experimental-wasm-relaxed-simd";
 
-/** Whether this Node has relaxed SIMD without a flag, so that load() takes the relaxed build. */
+/**
+ * Whether this Node has relaxed SIMD without a flag, so that load() takes the relaxed build. web/src/load/engine.ts asks more, but isn't compiled
+ * when a build begins.
+ */
 export function hasRelaxedSimd() {
   const vector = [0xfd, 0x0c, ...Array(16).fill(0)]; // v128.const
   const body = [0, ...vector, ...vector, 0xfd, 0x80, 0x02, 0x0b]; // i8x16.relaxed_swizzle
