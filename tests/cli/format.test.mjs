@@ -45,7 +45,12 @@ for (const [name, flags, status, message] of [
   ["two flags", ["--choice", "a", "--regex", "b"], 2, /^error: --choice: can't be used with --regex/],
   ["a pattern that can't be read", ["--regex", "("], 2, /^error: --regex: /],
   ["a pattern of nothing", ["--regex", "[^\\s\\S]"], 2, /^error: --regex: allows no text/],
-  ["no end", ["--choice", "a", "--ignore-end"], 2, /^error: --ignore-end: can't be used with --choice: /],
+  [
+    "no end",
+    ["--choice", "a", "--ignore-end"],
+    2,
+    /^error: --ignore-end: can't be set for a text with a format, after which the end token follows; leave out --choice/,
+  ],
   ["a file without a name", ["--grammar", ""], 1, /^error: "": no such file/],
   ["only the empty text", ["--choice", ""], 2, /^error: --choice: allows only the empty text, /],
   ["a schema that isn't there", ["--json-schema", "nowhere.json"], 1, /^error: nowhere\.json: /],

@@ -20,7 +20,10 @@ const CODE = /\b\w+\(\)|\b[a-z]+[A-Z]\w*|overrides|token ids|: true|undefined/;
 test("each message names options and arguments, and never fields or calls", async () => {
   const cases = [
     // a scaling
-    [["inspect", qwen, "--factor", "4"], /^error: --factor: needs --rope-type, because .*only linear, .*yarn/],
+    [
+      ["inspect", qwen, "--factor", "4"],
+      /^error: --factor: rope_type default doesn't read this key; name one that does with --rope-type: linear, .*yarn/,
+    ],
     [["inspect", qwen, "--rope-type", "linear"], /^error: --factor: is required/],
     [["inspect", qwen, "--rope-type", "longrope"], /^error: --set rope_scaling\.short_factor: must have/],
     [["inspect", qwen, "--set", "foo=1"], /^error: --set foo: is not a key/],
@@ -53,9 +56,12 @@ test("each message names options and arguments, and never fields or calls", asyn
     ],
     [
       ["generate", small, "a", "--when-full", "shift", "--keep", "500"],
-      /^error: --keep: must be below the context length, 256, with --when-full shift/,
+      /^error: --keep: must be below the context length, 256 \(got 500\)/,
     ],
-    [["generate", small, "a", "--keep", "5"], /^error: --keep: needs --when-full shift/],
+    [
+      ["generate", small, "a", "--keep", "5"],
+      /^error: --keep: is only for texts that shift when the context is full; pass --when-full shift, or leave it out/,
+    ],
     [["generate", small, "a", "--chat"], /chat_template: .*pass one with --chat-template, or leave out --chat/],
     [["generate", small, "a", "--chat-template", story], /^error: --chat-template: needs --chat/],
     [["chat", small], /chat_template: .*pass one with --chat-template, or use ropewalk generate/],
@@ -82,8 +88,8 @@ test("each message names options and arguments, and never fields or calls", asyn
       ["rank", ranker, "a", "b", "red ball ".repeat(200)],
       /^error: document 2: has \d+ tokens with the query.*pass --truncate/,
     ],
-    [["rank", tiny("bert"), "a", "b"], /doesn't score pairs; use a cross-encoder, or ropewalk embed/],
-    [["rank", small, "a", "b"], /doesn't score pairs; use a cross-encoder, or ropewalk embed/],
+    [["rank", tiny("bert"), "a", "b"], /doesn't score pairs; use a cross-encoder, or use ropewalk embed/],
+    [["rank", small, "a", "b"], /doesn't score pairs; use a cross-encoder, or use ropewalk embed/],
     [["generate", ranker, "a"], /is an encoder, which generates no text; use ropewalk rank/],
     [["embed", encoder, "a", "--dimensions", "1000"], /^error: --dimensions: must be an integer from 1 to 96/],
     [["embed", encoder, "a", "--prompt", "x"], /^error: --prompt: the model has none/],

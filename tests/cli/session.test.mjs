@@ -39,7 +39,10 @@ test("--session keeps what was read, and a later prompt with the same beginning 
 
     for (const [words, message] of [
       [["--kv", "q8_0"], /notes\.session: the session has keys and values of type f16.*; start with --kv f16 \(/],
-      [["--quantize", "q8_0"], /notes\.session: the session was saved with another model, or with another --quantize/],
+      [
+        ["--quantize", "q8_0"],
+        /notes\.session: the session was saved with another model, or with another quantization of it; load the model as it was when it was saved/,
+      ],
     ])
       assert.match(
         (await ropewalk(["generate", llama, "the", "-n", "1", "--session", file, ...words])).stderr,
@@ -49,6 +52,6 @@ test("--session keeps what was read, and a later prompt with the same beginning 
     await writeFile(file, "not a session");
     const { status, stderr } = await ropewalk(["generate", llama, "the", "-n", "1", "--session", file]);
     assert.equal(status, 1);
-    assert.match(stderr, /notes\.session: isn.t a kept session; name another file, or delete this one/);
+    assert.match(stderr, /notes\.session: isn.t a saved session; name another file, or delete this one/);
     assert.equal(await readFile(file, "utf8"), "not a session");
   }));

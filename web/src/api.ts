@@ -38,7 +38,9 @@ export {
   type ElementArray,
   type Float16ArrayLike,
 } from "./memory/elements.js";
-export { RopewalkError, type RopewalkErrorCode } from "./base/errors.js";
+export type { Advice, AdviceValues } from "./base/advice.js";
+export { RopewalkError, type RopewalkErrorCode, type RopewalkErrorOptions } from "./base/errors.js";
+export type { Warning, WarningListener } from "./base/warnings.js";
 export type { AppendOptions } from "./cache/append.js";
 export type { CachedAttentionOptions } from "./cache/attend.js";
 export { type CopyPrefixOptions, KvCache, type SequenceOptions } from "./cache/cache.js";

@@ -224,8 +224,8 @@ test("errors say what can't be opened or kept, and leave files as they were", ()
       rejects(other.openSession(file), "INVALID_BYTES", `${file}: bytes`),
     );
     for (const [kv, message] of [
-      [{ dtype: "q4_0" }, /values of type f16, but the model stores q4_0; load it with kv: { dtype: "f16" }/],
-      [{ keys: "raw" }, /has rotated keys, but the model stores raw ones; load it with kv: { keys: "rotated" }/],
+      [{ dtype: "q4_0" }, /values of type f16, but the model stores q4_0; load the model with kv: { dtype: "f16" }/],
+      [{ keys: "raw" }, /has rotated keys, but the model stores raw ones; load the model with kv: { keys: "rotated" }/],
     ])
       await withModel(llama, { kv }, (other) =>
         assert.rejects(other.openSession(file), { code: "INVALID_BYTES", field: `${file}: bytes`, message }),

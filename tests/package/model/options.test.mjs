@@ -171,7 +171,10 @@ test("lists of tokens that aren't lists, or have other values, are errors", asyn
 });
 
 test("an empty prompt, and messages that are no messages, are errors that say what to pass", async () => {
-  const empty = { code: "INVALID_ARGUMENT", message: /^prompt: is empty; pass text, token ids or messages/ };
+  const empty = {
+    code: "INVALID_ARGUMENT",
+    message: /^prompt: is empty; pass text, or token ids, with at least one token$/,
+  };
   const nothing = { code: "INVALID_ARGUMENT", message: /^text: has no tokens; pass text, or token ids/ };
   for (const prompt of ["", [], new Int32Array()]) {
     const adds = prompt === "" && model.tokenizer.encode("").length > 0; // the begin token

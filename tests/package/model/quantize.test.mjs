@@ -102,7 +102,7 @@ test("a session of a quantized model isn't restored into another one", async () 
   const session = other.session();
   assert.throws(
     () => session.restore(save),
-    /another model, or with another `quantize` of it; load the model as it was/,
+    /another model, or with another quantization of it; load the model as it was/,
   );
 });
 

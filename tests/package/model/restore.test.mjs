@@ -99,7 +99,7 @@ test("bytes of another model with the same shapes are INVALID_BYTES, whatever di
   }
   assert.throws(
     () => sessions[0].restore(saved[1]),
-    /another model, or with another `quantize` of it; load the model as it was/,
+    /another model, or with another quantization of it; load the model as it was/,
   );
   for (const one of [...sessions, ...opened]) one.dispose();
 });

@@ -223,7 +223,7 @@ test("a chat needs a template, and a model that generates", async () => {
   const chat = { messages };
   await assert.rejects(
     openai(plain).chat.completions.create(chat),
-    /option `chatTemplate`, or use completions\.create/,
+    /option `chatTemplate`, or call completions\.create/,
   );
   plain.dispose();
   const encoder = await rw.model(tinyModel("bert"));

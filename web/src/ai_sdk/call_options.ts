@@ -113,7 +113,7 @@ export function readCall(
     count: 1,
     options: { ...own, ...Object.fromEntries(settings) },
     fieldOf: fieldsOf(tools, format !== undefined),
-    otherCall: "",
+    otherCalls: [],
   };
   return { request, warnings };
 }

@@ -11,6 +11,7 @@ import { newId } from "../serving/ids.js";
 import { chatGeneration } from "../serving/prompt.js";
 import { readCall } from "./call_options.js";
 import type { ProvidedModel } from "./provided_model.js";
+import { inSdkWords, withSdkWords } from "./sdk_words.js";
 import { addContent, streamParts } from "./stream_parts.js";
 
 type Parts = AsyncGenerator<LanguageModelV4StreamPart, void, void>;
@@ -21,14 +22,14 @@ export function languageModel(provided: ProvidedModel, modelId: string | undefin
     const { model, prompts, chats } = await provided.open();
     const served = prompts.newCall(signal);
     const { request, warnings } = readCall(call, Object.values(model.chatTemplates).join("\n"));
-    const { generation, warnings: lost } = await chatGeneration(model, request, chats);
+    const { generation, warnings: lost } = await withSdkWords(() => chatGeneration(model, request, chats));
     for (const message of lost) {
       warnings.push({ type: "other", message });
       (chats.onWarning ?? model.onWarning)?.(message);
     }
     const events = answerEvents(prompts, generation, served);
     const response = { id: newId("answer-"), timestamp: new Date(), modelId: model.info.name };
-    return streamParts(events, warnings, response, call.includeRawChunks ?? false);
+    return inSdkWordsOf(streamParts(events, warnings, response, call.includeRawChunks ?? false));
   };
   return {
     specificationVersion: "v4",
@@ -48,6 +49,15 @@ export function languageModel(provided: ProvidedModel, modelId: string | undefin
       }
     },
   };
+}
+
+/** The parts. An error has the words of the AI SDK. */
+async function* inSdkWordsOf(parts: Parts): Parts {
+  try {
+    yield* parts;
+  } catch (error) {
+    throw inSdkWords(error);
+  }
 }
 
 async function joined(parts: Parts): Promise<LanguageModelV4GenerateResult> {

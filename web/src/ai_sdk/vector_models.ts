@@ -6,6 +6,7 @@ import type { EmbedOptions, RankOptions } from "../model/embed/options.js";
 import { embedInputs } from "../serving/embedding.js";
 import { fieldNames, withFieldNames } from "../base/field_names.js";
 import { OWN, ownNames } from "./own_names.js";
+import { withSdkWords } from "./sdk_words.js";
 import type { ProvidedModel } from "./provided_model.js";
 
 /** What a call can set in `providerOptions.ropewalk`: options of `embed()`. */
@@ -25,9 +26,6 @@ const EMBED = optionNames<RopewalkEmbeddingOptions>(OWN, {
   truncate: true,
 });
 const RANK = optionNames<RopewalkRerankingOptions>(OWN, { truncate: true });
-
-/** Where these calls have the option that messages advise. */
-const inCallWords = (message: string): string => message.replace("pass truncate: true", `pass ${OWN}.truncate: true`);
 
 const EMBED_NAMES = fieldNames({ ...ownNames(EMBED), texts: "values" });
 const RANK_NAMES = fieldNames(ownNames(RANK));
@@ -53,10 +51,8 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
         ...(dimensions !== undefined && { dimensions }),
         ...(abortSignal && { signal: abortSignal }),
       };
-      const { vectors, tokens } = await withFieldNames(
-        EMBED_NAMES,
-        () => embedInputs(model, values, options),
-        inCallWords,
+      const { vectors, tokens } = await withSdkWords(() =>
+        withFieldNames(EMBED_NAMES, () => embedInputs(model, values, options)),
       );
       return { embeddings: vectors.map((vector) => Array.from(vector)), usage: { tokens }, warnings: [] };
     },
@@ -83,7 +79,7 @@ export function rerankingModel(provided: ProvidedModel, modelId: string | undefi
         ...ownOptions(providerOptions, RANK),
         ...(abortSignal && { signal: abortSignal }),
       };
-      const ranked = await withFieldNames(RANK_NAMES, () => model.rank(query, texts, options), inCallWords);
+      const ranked = await withSdkWords(() => withFieldNames(RANK_NAMES, () => model.rank(query, texts, options)));
       const ranking = ranked.slice(0, topN).map(({ index, score }) => ({ index, relevanceScore: score }));
       return { ranking, warnings };
     },

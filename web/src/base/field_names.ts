@@ -1,5 +1,5 @@
 // Errors name an option as the caller does: `topP` is `top_p` in a request, and a file or flag on the command line.
-import { problemOf, RopewalkError } from "./errors.js";
+import { changed, RopewalkError } from "./errors.js";
 
 /** From the path of an option here, such as `format.schema.items`, to the name that the caller gave it. */
 export type FieldNames = (field: string) => string;
@@ -14,30 +14,18 @@ export function fieldNames(names: Readonly<Record<string, string>>): FieldNames 
   };
 }
 
-/** The message of an error in the words of the caller. */
-export type MessageWords = (message: string) => string;
-
-const SAME: MessageWords = (message) => message;
-
 /** Runs what reads options under their names here. Its errors have the names that the caller gave. */
-export async function withFieldNames<Result>(
-  names: FieldNames,
-  run: () => Promise<Result>,
-  words = SAME,
-): Promise<Result> {
+export async function withFieldNames<Result>(names: FieldNames, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    throw renamed(error, names, words);
+    throw renamed(error, names);
   }
 }
 
 /** An error with the field as the caller names it. Errors of other kinds stay. */
-export function renamed(error: unknown, names: FieldNames, words = SAME): unknown {
+export function renamed(error: unknown, names: FieldNames): unknown {
   if (!(error instanceof RopewalkError) || error.field === "") return error;
   const field = names(error.field);
-  const problem = problemOf(error);
-  const message = words(problem);
-  if (field === error.field && message === problem) return error;
-  return new RopewalkError(error.code, field, message, { cause: error });
+  return field === error.field ? error : changed(error, { field, cause: error });
 }

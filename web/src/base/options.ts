@@ -1,6 +1,8 @@
 // Checks that the keys of options objects are known.
 import leven from "leven";
 import { isDict } from "./dict.js";
+import * as advise from "./advice.js";
+import type { Advised } from "./advice.js";
 import { fail } from "./errors.js";
 import { quote, show } from "./show.js";
 
@@ -54,13 +56,13 @@ export function checkOptions<Options extends object>(
 function failUnknown(name: string, call: string, names: string[], path: string): never {
   const shortName = name.slice(0, 60);
   const field = path === "" ? shortName : `${path}.${shortName}`;
-  fail("UNKNOWN_KEY", field, `${quote(name)} isn't an option of ${call}; ${suggestion(name, names)}`);
+  fail("UNKNOWN_KEY", field, `${quote(name)} isn't an option of ${call}`, suggestion(name, names));
 }
 
-/** What to use instead of an unknown name, for a message. @internal */
-export function suggestion(name: string, names: readonly string[]): string {
+/** What to use instead of an unknown name. @internal */
+export function suggestion(name: string, names: readonly string[]): Advised {
   const near = nearest(name, names, Math.min(name.length, 60) / 2);
-  return near === undefined ? `use one of ${names.join(", ")}` : `did you mean ${near}?`;
+  return near === undefined ? advise.choose({ names }) : advise.spell({ name: near });
 }
 
 /** The name with the fewest differences, if it has at most `most`. Upper and lower case are the same. @internal */

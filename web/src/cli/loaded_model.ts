@@ -7,7 +7,8 @@ import { warningsOf } from "../text/chat/problems.js";
 import { formatBytes } from "./format.js";
 import { hubOptions } from "./hub_options.js";
 import { readTextFile } from "./input_file.js";
-import { warningInCommandWords } from "./command_words.js";
+import type { Warning } from "../base/warnings.js";
+import { warningInCommandWords, type WarningWords } from "./command_words.js";
 import type { KvFlags } from "./kv_option.js";
 import { fallbackWarnings, type QuantizeFlags, unusedWarnings } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
@@ -88,20 +89,20 @@ export async function withModel<T>(
   source: string,
   options: ModelOptions,
   use: (model: Model) => Promise<T>,
-  inWords: (warning: string) => string | undefined = warningInCommandWords,
+  inWords: WarningWords = warningInCommandWords,
 ): Promise<T> {
-  const given: string[] = [];
+  const given: (readonly [message: string, warning: Warning | undefined])[] = [];
   const load = (update: ProgressBar["update"]): Promise<Model> =>
     rw.model(source, {
       ...options,
-      onWarning: (message) => given.push(message),
+      onWarning: (message, warning) => given.push([message, warning]),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
   const model = await withProgress(terminal, `Loading ${source}`, load);
   const { formats, loadedFormats, hub } = model.info;
   if (hub !== undefined) terminal.note(choiceLine(hub));
   const warnings = [
-    ...given.flatMap((warning) => inWords(warning) ?? []),
+    ...given.flatMap((warning) => inWords(...warning) ?? []),
     ...unusedWarnings(options.quantize, formats, loadedFormats),
     ...fallbackWarnings(options.quantize, Object.keys(formats), Object.keys(loadedFormats)),
   ];

@@ -1,7 +1,8 @@
 // Exit codes and error messages of the program.
 import { type Command, CommanderError } from "commander";
 import { RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
-import { inCommandWords, isOfOverrides } from "./command_words.js";
+import { isOfOverrides } from "./command_fields.js";
+import { inCommandWords } from "./command_words.js";
 import { Interrupted } from "./interrupt.js";
 import type { Terminal } from "./terminal.js";
 

@@ -1,4 +1,5 @@
 // Looks up a model family by config.json's model_type or GGUF's general.architecture.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { nearest } from "../base/options.js";
 import { quote } from "../base/show.js";
@@ -71,15 +72,12 @@ export function familyOf(
     return fail(
       "UNKNOWN_FAMILY",
       field,
-      `${quote(name!)} has its RoPE in text_config, which is missing; pass the whole config.json`,
+      `${quote(name!)} has its RoPE in text_config, which is missing`,
+      advise.other("pass the whole config.json"),
     );
   }
   const what = name === undefined ? "is missing" : `${quote(name)} is not a known family${similarFamily(source, name)}`;
-  return fail(
-    "UNKNOWN_FAMILY",
-    field,
-    `${what}, so the pairing is unknown; pass overrides: { pairing: "half" | "interleaved" | "interleaved_to_half" }`,
-  );
+  return fail("UNKNOWN_FAMILY", field, `${what}, so the pairing is unknown`, advise.pairing());
 }
 
 function similarFamily(source: Source, name: string): string {

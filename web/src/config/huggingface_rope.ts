@@ -1,4 +1,5 @@
 // Reads the RoPE of one kind of layer from a config.json: head width, base, rotated share, scaling, softmax scale.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { quote, show } from "../base/show.js";
@@ -112,8 +113,9 @@ function headDimOf(text: TextConfig, family: Partial<Family>): number | undefine
   if (given === undefined && family.head_dim !== undefined && isDefault(text, head_dim_key)) return family.head_dim;
   const derived = derivedHeadDim(text, family);
   if (family.derives_head_dim && given !== undefined && derived !== undefined && given !== derived) {
-    const message = `of ${show(text.model_type)} isn't read by its class, whose heads are ${derived} wide; override it`;
-    if (!text.overridden?.has("head_dim")) fail("INVALID_CONFIG", `${text.path}head_dim`, message);
+    const message = `of ${show(text.model_type)} isn't read by its class, whose heads are ${derived} wide`;
+    if (!text.overridden?.has("head_dim"))
+      fail("INVALID_CONFIG", `${text.path}head_dim`, message, advise.override({ key: "head_dim" }));
   }
   if (family.pairing === undefined && !text.overridden?.has("head_dim")) checkHeadDim(text, given ?? derived);
   return given ?? derived;
@@ -138,7 +140,8 @@ function checkHeadDim({ config, path }: TextConfig, head_dim: number | undefined
   fail(
     "INVALID_CONFIG",
     `${path}head_dim`,
-    `could be ${head_dim} or ${show(value)} (${quote(key)}) in a family that isn't known; name it in the overrides`,
+    `could be ${head_dim} or ${show(value)} (${quote(key)}) in a family that isn't known`,
+    advise.override({ key: "head_dim" }),
   );
 }
 

@@ -1,4 +1,5 @@
 // Merges a caller's overrides into a config.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, mropeLayoutOf, readKeys } from "./read_config.js";
@@ -143,8 +144,8 @@ function mergeScaling(
   const drops = type !== own.rope_type && own.rope_type !== "default" && !areYarnTypes(own.rope_type, type);
   if ((drops || lost.length > 0) && !replace) {
     const losing = lost.length === 0 ? "" : ` and drop its ${lost.join(", ")}`;
-    const message = `${type} would replace the model's own ${own.rope_type}${losing}; add replace: true to rope_scaling`;
-    fail("INVALID_CONFIG", `${path}.rope_type`, message);
+    const message = `${type} would replace the model's own ${own.rope_type}${losing}`;
+    fail("INVALID_CONFIG", `${path}.rope_type`, message, advise.replace({}));
   }
   const merged = checkScaling({ ...base, ...keys, rope_type: type }, path);
   if (merged.mrope_section === undefined) delete merged.mrope_layout;
@@ -169,6 +170,7 @@ function failOverFreqFactors(path: string): never {
   return fail(
     "INVALID_CONFIG",
     path,
-    "this file already scales its frequencies (rope_freqs.weight); add replace: true to rope_scaling to drop that, or freq_factors",
+    "this file already scales its frequencies (rope_freqs.weight)",
+    advise.replace({ key: "freq_factors" }),
   );
 }

@@ -1,4 +1,5 @@
 // Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
@@ -99,10 +100,12 @@ export function readKeys(config: Dict, prefix: string): ConfigKeys {
   for (const [name, value] of Object.entries(config)) {
     if (!Object.hasOwn(CONFIG_KEYS, name)) {
       const isModelKey = ["architectures", "hidden_size", "num_attention_heads"].includes(prefix + name);
-      const advice = isModelKey
-        ? "convert a config.json with ropeConfig() first"
-        : suggestion(name, Object.keys(CONFIG_KEYS));
-      fail("UNKNOWN_KEY", prefix + name, `is not a key of a RoPE config; ${advice}`);
+      fail(
+        "UNKNOWN_KEY",
+        prefix + name,
+        `is not a key of a RoPE config${isModelKey ? ", but of a config.json" : ""}`,
+        isModelKey ? advise.call({ calls: ["ropeConfig"] }) : suggestion(name, Object.keys(CONFIG_KEYS)),
+      );
     }
     if (!isAbsent(value)) read[name] = CONFIG_KEYS[name as keyof RopeConfig](value, prefix + name);
   }

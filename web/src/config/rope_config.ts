@@ -1,6 +1,7 @@
 // The entry to this folder: ropeConfig() reads a model's files, overrideRopeConfig() changes a config.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
-import { fail, problemOf, RopewalkError } from "../base/errors.js";
+import { changed, fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, nearest, optionNames } from "../base/options.js";
 import { draftOf, finish, withDerivedLengths } from "./finished_config.js";
 import { type GgufSource, readGguf } from "./gguf.js";
@@ -69,12 +70,12 @@ export function inOption<Result>(option: string, overrides: unknown, use: () => 
     return use();
   } catch (error) {
     if (!(error instanceof RopewalkError)) throw error;
-    const { code, field, cause } = error;
+    const { field } = error;
     const own = /^overrides(?:\.|$)/.test(field)
       ? field.replace(/^overrides\.?/, "")
       : [field, field.replace(/^rope_scaling/, "rope_parameters")].find((path) => hasPath(overrides, path.split(".")));
     if (own === undefined) throw error;
-    return fail(code, own === "" ? option : `${option}.${own}`, problemOf(error), cause === undefined ? {} : { cause });
+    throw changed(error, { field: own === "" ? option : `${option}.${own}` });
   }
 }
 
@@ -93,7 +94,7 @@ export function ggufSourceOf(source: Dict): GgufSource | undefined {
   if (!isDict(metadata) || !("general.architecture" in metadata)) return undefined;
   // Other keys are fine: @huggingface/gguf returns tensorInfos too. Without its tensors, a file may look unscaled.
   const slip = tensors === undefined ? Object.keys(source).find((key) => nearest(key, ["tensors"], 2)) : undefined;
-  if (slip !== undefined) fail("UNKNOWN_KEY", slip, "isn't a key of a GGUF source; did you mean tensors?");
+  if (slip !== undefined) fail("UNKNOWN_KEY", slip, "isn't a key of a GGUF source", advise.spell({ name: "tensors" }));
   return { metadata, ...(isDict(tensors) && { tensors }) };
 }
 

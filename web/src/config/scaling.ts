@@ -1,4 +1,5 @@
 // Reads a rope_scaling or rope_parameters and checks that its type reads each of its keys.
+import * as advise from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
@@ -25,7 +26,7 @@ export function readScaling(value: unknown, path: string): RopeScaling {
     const read = readerOf(name);
     if (read === undefined) {
       const names = ["rope_type", ...(path.startsWith("overrides.") ? ["replace"] : []), ...Object.keys(SCALING_KEYS)];
-      fail("UNKNOWN_KEY", at, `is not a key of RoPE scaling; ${suggestion(given, names)}`);
+      fail("UNKNOWN_KEY", at, "is not a key of RoPE scaling", suggestion(given, names));
     }
     if (isAbsent(item)) continue;
     const result = read(item, at);
@@ -66,8 +67,12 @@ export function checkScaling(keys: RopeScaling, path: string): CheckedScaling {
     if (reads(rope_type, name)) checked[name] = value;
     else if (!isIgnored(rope_type, name, value)) {
       const type = keys.rope_type === undefined ? "without a rope_type the scaling" : `rope_type ${rope_type}`;
-      const readers = (types as readonly RopeType[]).join(", ");
-      fail("UNKNOWN_KEY", `${path}.${name}`, `${type} doesn't read this key; only ${readers} do`);
+      fail(
+        "UNKNOWN_KEY",
+        `${path}.${name}`,
+        `${type} doesn't read this key`,
+        advise.ropeType({ types: types as readonly RopeType[] }),
+      );
     }
   }
   return checked;

@@ -62,7 +62,7 @@ export function objectAt<T extends object>(required: Readers<T>, optional: Reade
     for (const name of Object.keys(value)) {
       if (readers.some(([known]) => known === name)) continue;
       const known = readers.map(([name]) => name);
-      fail("UNKNOWN_KEY", `${path}.${name}`, `isn't a key of this object; ${suggestion(name, known)}`);
+      fail("UNKNOWN_KEY", `${path}.${name}`, "isn't a key of this object", suggestion(name, known));
     }
     const present = readers.filter(([name]) => name in required || !isAbsent(value[name]));
     return Object.fromEntries(present.map(([name, read]) => [name, read(value[name], `${path}.${name}`)])) as T;

@@ -1,6 +1,7 @@
 // Reads the RoPEs of a file, and turns what is wrong with its keys into findings.
 import { type Dict, isDict } from "../base/dict.js";
-import { problemOf, RopewalkError } from "../base/errors.js";
+import type { Advice } from "../base/advice.js";
+import { RopewalkError } from "../base/errors.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ConfigRopes, configRopes } from "../model/config_ropes.js";
 import type { Finding } from "./diagnosis.js";
@@ -42,7 +43,7 @@ export function readKnownConfig(source: Dict): KnownConfig {
         code: "key-not-read",
         severity: "warning",
         field,
-        text: `${problemOf(error)}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
+        text: `${said(error)}. transformers warns of it and goes on without it, so it changes nothing; check its name and the rope_type.`,
         source: "https://github.com/huggingface/transformers/issues/38224",
       });
     }
@@ -50,18 +51,24 @@ export function readKnownConfig(source: Dict): KnownConfig {
   return { source: readable, ropes: undefined, findings };
 }
 
+/** What the Doctor repeats of an error: also its advice, unless it is to call something. */
+function said({ problem, advice, words }: RopewalkError): string {
+  return advice !== undefined && REPEATED.has(advice.do) ? `${problem}; ${words}` : problem;
+}
+
+const REPEATED: ReadonlySet<Advice["do"]> = new Set(["other", "spell", "choose", "ropeType"]);
+
 /** What stops the reading of a file, as a finding. */
 export function faultOf(error: RopewalkError): Finding {
   const { code, field } = error;
-  const reason = problemOf(error);
-  const text = code === "UNKNOWN_FAMILY" ? `${reason.split("; pass ")[0]}. ${OTHER_FAMILY}` : `${reason}.`;
+  const text = `${said(error)}. ${code === "UNKNOWN_FAMILY" ? OTHER_FAMILY : ""}`.trimEnd();
   const key = code === "INVALID_FILE" ? field.slice(field.indexOf(": ") + 1).trim() : field; // without the file's name
   return { code: FAULTS[code] ?? "invalid-config", severity: "error", field: key, text, source: "docs/errors.md" };
 }
 
 /** A model without RoPE, which isn't wrong. */
 function withoutRope(error: RopewalkError): Finding {
-  const text = `${problemOf(error)}. No key of RoPE changes anything.`;
+  const text = `${error.problem}. No key of RoPE changes anything.`;
   return { code: "no-rope", severity: "note", field: error.field, text, source: "docs/families.md" };
 }
 

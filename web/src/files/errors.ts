@@ -1,23 +1,23 @@
 // The errors that reading model files raises. Their field is "<file>: <part>".
-import { fail } from "../base/errors.js";
+import { fail, type RopewalkErrorOptions } from "../base/errors.js";
 import { printable, quote } from "../base/show.js";
 
 /** The longest name in a field. Names in files may be many megabytes. */
 const FIELD_LETTERS = 200;
 
 /** Throws INVALID_FILE: a file is damaged, truncated, or not what its name says. `part` names the part of the file. @internal */
-export function invalidFile(file: string, part: string, message: string, options?: ErrorOptions): never {
-  fail("INVALID_FILE", fieldOf(file, part), message, options);
+export function invalidFile(file: string, part: string, problem: string, options?: RopewalkErrorOptions): never {
+  fail("INVALID_FILE", fieldOf(file, part), problem, options);
 }
 
 /** Throws UNSUPPORTED_MODEL: a valid file uses a feature that this package doesn't have. @internal */
-export function unsupportedModel(file: string, part: string, message: string): never {
-  fail("UNSUPPORTED_MODEL", fieldOf(file, part), message);
+export function unsupportedModel(file: string, part: string, problem: string, options?: RopewalkErrorOptions): never {
+  fail("UNSUPPORTED_MODEL", fieldOf(file, part), problem, options);
 }
 
 /** Throws NETWORK: a server fails to deliver a file. @internal */
-export function networkError(file: string, message: string, options?: ErrorOptions): never {
-  fail("NETWORK", fieldOf(file, "download"), message, options);
+export function networkError(file: string, problem: string, options?: RopewalkErrorOptions): never {
+  fail("NETWORK", fieldOf(file, "download"), problem, options);
 }
 
 /** The field of an error: a file and a part of it. Control characters are escaped, and then long names cut. @internal */

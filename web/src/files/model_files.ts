@@ -4,6 +4,7 @@ import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
 import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
+import type { WarningListener } from "../base/warnings.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FileSet, type HubChoice, MissingFile, readRange } from "./byte_source.js";
 import { CACHE_KINDS, type CacheKind, storeFor } from "./cache/piece_store.js";
@@ -111,7 +112,7 @@ export interface OpenOptions {
    * Called with problems that don't stop loading, such as a full cache, a damaged piece in it, or a context that is longer than the RoPE
    * supports.
    */
-  onWarning?: (message: string) => void;
+  onWarning?: WarningListener;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Continues several prompts at once: in each step all texts get a token, and each weight is read once for all of them.
 import { wholeNumber } from "../base/checks.js";
-import { fail, problemOf, RopewalkError } from "../base/errors.js";
+import { changed, fail, RopewalkError } from "../base/errors.js";
 import { commonLength, listOf } from "../base/lists.js";
 import type { ModelPlan } from "./model_plan.js";
 import type { Piece } from "./session/generate.js";
@@ -50,7 +50,7 @@ export async function readPrompt(
     await session.append(prompt.subarray(session.length), signal && { signal });
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.field !== "tokens") throw error;
-    fail(error.code, "prompt", error.message.replace("tokens: ", ""), { cause: error });
+    throw changed(error, { field: "prompt", cause: error });
   }
 }
 
@@ -159,8 +159,7 @@ async function inPrompt<T>(index: number, act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (!(error instanceof RopewalkError)) throw error;
-    const { code, field, cause } = error;
-    const path = `prompts[${index}]${field.replace(/^(?:prompt|tokens)/, "").replace(/^(?=\w)/, ": ")}`;
-    return fail(code, path, problemOf(error), cause === undefined ? {} : { cause });
+    const path = `prompts[${index}]${error.field.replace(/^(?:prompt|tokens)/, "").replace(/^(?=\w)/, ": ")}`;
+    throw changed(error, { field: path });
   }
 }

@@ -63,7 +63,7 @@ export function checkWatchable({ config }: ModelPlan): void {
     fail(
       "UNSUPPORTED_MODEL",
       "layers",
-      "the layers of this model have several residual streams, which trace(), onLayer() and steer() don't know",
+      "the layers of this model have several residual streams, which can't be traced or steered",
     );
 }
 

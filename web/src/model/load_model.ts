@@ -9,6 +9,7 @@ import { NO_TOKENIZER, type Tokenizer, tokenizerFromGguf, tokenizerFromFiles } f
 import { mapWeights } from "./weights/map_weights.js";
 import { checkFits, memoryOf } from "./memory.js";
 import { missingTokenizer } from "./missing_tokenizer.js";
+import { warnWith } from "../base/warnings.js";
 import { fail } from "../base/errors.js";
 import { type EmbeddingInfo, Model, type ModelInfo } from "./model.js";
 import { type CacheSettings, ModelCore } from "./model_core.js";
@@ -61,7 +62,8 @@ export async function loadModel(
   const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
   const warning = lengthWarning(plan.layers, info.contextLength, info.trainedLength);
-  if (warning !== undefined) options.onWarning?.(warning);
+  if (warning !== undefined && options.onWarning)
+    warnWith(options.onWarning, { code: "CONTEXT_TOO_LONG", problem: warning.problem }, warning.advised);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);
   const sampling = samplingDefaults(files.generationConfig ?? {});

@@ -1,4 +1,5 @@
 // Computes how much wasm memory a model needs before any is allocated.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { kvCacheBytes } from "../cache/core.js";
@@ -79,9 +80,9 @@ export function checkFits(file: string, { weights, cache, states, workspace }: M
   fail(
     "OUT_OF_MEMORY",
     file,
-    `needs ${megabytes(total)}, more than the 4096 MB wasm can address: weights ${megabytes(weights)}, full context ${megabytes(cache)}; ` +
-      (weights + workspace > ADDRESS_SPACE
-        ? "use a smaller model or a smaller quantization"
-        : "use a smaller contextLength or a smaller kv.dtype"),
+    `needs ${megabytes(total)}, more than the 4096 MB wasm can address: weights ${megabytes(weights)}, full context ${megabytes(cache)}`,
+    weights + workspace > ADDRESS_SPACE
+      ? advise.other("use a smaller model or a smaller quantization")
+      : advise.lower({ options: ["contextLength", "kv.dtype"] }),
   );
 }

@@ -1,8 +1,12 @@
 // The tokenizer of a model without tokenizer files.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { fieldOf, named } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
 import type { Tokenizer } from "../text/tokenizer.js";
+
+/** What helps without a tokenizer. @internal */
+export const WITHOUT_TOKENIZER = [advise.prompt({ as: "token ids" }), advise.load({ option: "tokenizer" })];
 
 /**
  * Stands in for a missing tokenizer: token ids work as prompts, text is rejected with UNSUPPORTED_MODEL, and generated
@@ -15,12 +19,14 @@ export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name
       fail(
         "UNSUPPORTED_MODEL",
         "tokenizer.json: file",
-        `isn't beside ${named(name)}; add the one of the model's repository, pass token ids, or pass a tokenizer with the option \`tokenizer\``,
+        `isn't beside ${named(name)}`,
+        advise.either(advise.other("add the one of the model's repository"), ...WITHOUT_TOKENIZER),
       );
     fail(
       "UNSUPPORTED_MODEL",
       fieldOf(name, "tokenizer"),
-      "the model has no tokenizer; pass token ids, or pass a tokenizer with the option `tokenizer`",
+      "the model has no tokenizer",
+      advise.either(...WITHOUT_TOKENIZER),
     );
   };
   return {

@@ -2,6 +2,7 @@
 import type { RopeConfig } from "../config/types.js";
 import { optionalFunction, optionalSignal } from "../base/checks.js";
 import { disposeSymbol } from "../base/dispose.js";
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { checkOptions } from "../base/options.js";
 import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
@@ -18,7 +19,7 @@ import { type Prompt, readModelPrompt, type ReadPrompt, renderModelPrompt } from
 import type { ModelMemory } from "./memory.js";
 import type { ModelCore } from "./model_core.js";
 import { type ModelLayer, ropeOf } from "./model_plan.js";
-import { finished, runTexts } from "./embed/embed.js";
+import { finished, longerTexts, runTexts } from "./embed/embed.js";
 import { scoreOf } from "./embed/embedding_plan.js";
 import type { EmbeddingInfo, Ranked } from "./embed/info.js";
 import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
@@ -227,8 +228,7 @@ export class Model implements Disposable {
 
   async #tokensOf(prompt: Prompt, options: ChatOptions): Promise<Int32Array> {
     const tokens = await this.promptTokens(prompt, options);
-    if (tokens.length === 0)
-      fail("INVALID_ARGUMENT", "prompt", "is empty; pass text, token ids or messages with at least one token");
+    if (tokens.length === 0) fail("INVALID_ARGUMENT", "prompt", "is empty", advise.prompt({ as: "tokens" }));
     return tokens;
   }
 
@@ -301,7 +301,7 @@ export class Model implements Disposable {
       usesDense,
       size: info.dimensions,
       maxLength: contextLength,
-      longer: this.#longerTexts(),
+      longer: longerTexts(this.info.contextLength, this.#core.plan),
       isSpecial: (token) => this.tokenizer.isSpecial(token),
       field,
     });
@@ -327,7 +327,8 @@ export class Model implements Disposable {
       return fail(
         "UNSUPPORTED_MODEL",
         this.info.name,
-        "the model doesn't score pairs; use a cross-encoder, or embed()",
+        "the model doesn't score pairs",
+        advise.either(advise.other("use a cross-encoder"), advise.call({ calls: ["embed"] })),
       );
     const field = (i: number): string => `documents[${i}]`;
     const asked = queryInput(query, this.info.vocabularySize);
@@ -348,7 +349,7 @@ export class Model implements Disposable {
       usesDense: true,
       size: 1,
       maxLength: this.info.contextLength,
-      longer: this.#longerTexts(),
+      longer: longerTexts(this.info.contextLength, this.#core.plan),
       isSpecial: (token) => this.tokenizer.isSpecial(token),
       field,
       with: "the query",
@@ -378,17 +379,9 @@ export class Model implements Disposable {
     return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
   }
 
-  /** What would let longer texts in; undefined if nothing does. */
-  #longerTexts(): string | undefined {
-    const { positions } = this.#core.plan.config;
-    const larger = "load the model with a larger contextLength";
-    if (positions > 0) return this.info.contextLength < positions ? `${larger}, at most ${positions}` : undefined;
-    return this.rope === null ? larger : `${larger} (above ${this.info.trainedLength}, with a scaling of its RoPE)`;
-  }
-
   #checkGenerates(): void {
     const { noText, ranks, name } = this.info;
-    const others = ranks ? "rank()" : "embed()";
-    if (noText !== undefined) fail("UNSUPPORTED_MODEL", name, `the model ${noText}; call ${others}`);
+    if (noText === undefined) return;
+    fail("UNSUPPORTED_MODEL", name, `the model ${noText}`, advise.call({ calls: [ranks ? "rank" : "embed"] }));
   }
 }

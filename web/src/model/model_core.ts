@@ -1,4 +1,5 @@
 // A model in wasm memory: loading, forward pass, logits and losses.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { ModelFiles, ReadOptions } from "../files/model_files.js";
 import type { Heap } from "../memory/heap.js";
@@ -316,11 +317,12 @@ export class ModelCore implements TextsReader {
 function failOnKeys({ dtype }: KvCacheCore): never {
   const isNarrow = dtype === "f16" || dtype === "q8_0" || dtype === "q4_0";
   const range = isNarrow ? ` or too large for a cache of ${dtype}` : "";
-  const advice = isNarrow ? ', or need more range: load the model with kv: { dtype: "bf16" }' : "";
+  const reason = `the weights are damaged${isNarrow ? ", or need more range than the cache has" : ""}`;
   fail(
     "INVALID_FILE",
     "tensors",
-    `produce keys or values that are not finite${range}: the weights are damaged${advice}`,
+    `produce keys or values that are not finite${range}: ${reason}`,
+    isNarrow ? advise.load({ option: "kv.dtype", value: '"bf16"' }) : {},
   );
 }
 

@@ -1,4 +1,5 @@
 // A request for chat completions, checked.
+import * as advise from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
@@ -116,7 +117,7 @@ export function readChatRequest(given: ChatRequestFields, chatTemplate = ""): Ch
     isParallel,
     format,
     variables: { ...(effort !== undefined && { reasoning_effort: effort }), ...variables },
-    otherCall: ", or use completions.create()",
+    otherCalls: [advise.call({ calls: ["completions.create"] })],
   };
 }
 
@@ -185,11 +186,7 @@ function readMessage(message: unknown, index: number, templateWords: ReadonlySet
     if (name in given) fail("UNKNOWN_KEY", `${field}.${name}`, "isn't supported");
   for (const name of Object.keys(given))
     if (!MESSAGE_KEYS.includes(name) && !templateWords.has(name))
-      fail(
-        "UNKNOWN_KEY",
-        `${field}.${name.slice(0, 60)}`,
-        `isn't a key of messages; ${suggestion(name, MESSAGE_KEYS)}`,
-      );
+      fail("UNKNOWN_KEY", `${field}.${name.slice(0, 60)}`, "isn't a key of messages", suggestion(name, MESSAGE_KEYS));
   const { content, tool_calls: calls } = message;
   const role = roleOf(message["role"], field, templateWords);
   if (calls === undefined || calls === null) return { ...given, role, content: contentOf(content, field) };

@@ -74,7 +74,7 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
     const call = prompts.newCall(signalOf(options));
     const request = readChatRequest(body, Object.values(model.chatTemplates).join("\n"));
     const { generation, warnings } = await chatGeneration(model, request, serving.chats);
-    warnings.forEach(serving.chats.onWarning ?? model.onWarning ?? printWarning);
+    for (const warning of warnings) (serving.chats.onWarning ?? model.onWarning ?? printWarning)(warning);
     const events = answerEvents(prompts, generation, call);
     const head = newHead("chatcmpl-", name);
     const chunks = chatChunks(events, head, model.tokenizer, request.isStream && request.includesUsage);

@@ -1,4 +1,5 @@
 // What a chat asks for, whatever the shape of the request was.
+import type { Advised } from "../base/advice.js";
 import type { OutputFormat } from "../grammar/format.js";
 import type { GenerateOptions } from "../model/session/options.js";
 import type { ChatMessage } from "../text/chat_template.js";
@@ -22,5 +23,5 @@ export interface ChatRequest {
   /** The names of its fields. Tools are `tools[0].name` and `tools[0].parameters` here. */
   readonly fieldOf: FieldNames;
   /** What else can be called if the model has no chat template, for messages: `, or use …`. */
-  readonly otherCall: string;
+  readonly otherCalls: readonly Advised[];
 }

@@ -1,4 +1,5 @@
 // From a chat request to a generation: the prompt, and how the answer is read.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { checkAsked, warningsOf } from "../text/chat/problems.js";
 import { dateVariables } from "../text/chat/dates.js";
@@ -83,13 +84,14 @@ function templateTool({ function: { name, description = "", parameters = {} } }:
 }
 
 /** @throws UNSUPPORTED_MODEL */
-function checkModel({ info, chatTemplates }: ServedModel, { otherCall }: ChatRequest): void {
+function checkModel({ info, chatTemplates }: ServedModel, { otherCalls }: ChatRequest): void {
   if (info.noText !== undefined) fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}`);
   if (Object.keys(chatTemplates).length === 0)
     fail(
       "UNSUPPORTED_MODEL",
       `${info.name}: chat_template`,
-      `the model has no chat template; load the model with the option \`chatTemplate\`${otherCall}`,
+      "the model has no chat template",
+      advise.either(advise.load({ option: "chatTemplate" }), ...otherCalls),
     );
 }
 
@@ -105,6 +107,7 @@ export function checkLength({ info }: ServedModel, prompt: ArrayLike<number>, fi
   fail(
     "CACHE_FULL",
     field,
-    `${what} has ${prompt.length} tokens, but the context length is ${contextLength}; send less, or load the model with a larger contextLength`,
+    `${what} has ${prompt.length} tokens, but the context length is ${contextLength}`,
+    advise.either(advise.other("send less"), advise.raise({ option: "contextLength", of: "model" })),
   );
 }

@@ -1,7 +1,7 @@
 // Renders a conversation with the model's chat template.
 import { trueOrFalse } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
-import { fail, RopewalkError } from "../base/errors.js";
+import { changed, fail, RopewalkError } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { isArray } from "../base/typed_arrays.js";
 import { ControlMarks, hasToken, type PromptPiece } from "./chat/control_tokens.js";
@@ -126,7 +126,7 @@ export async function checkTemplate(template: string): Promise<void> {
     chatTemplateOf(template);
   } catch (cause) {
     if (!(cause instanceof RopewalkError)) throw cause;
-    fail("INVALID_ARGUMENT", "chatTemplate", cause.message.replace(`${cause.field}: `, ""), { cause });
+    throw changed(cause, { code: "INVALID_ARGUMENT", field: "chatTemplate", cause });
   }
 }
 

@@ -1,4 +1,5 @@
 // Builds a tokenizer from the metadata of a GGUF file.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { TemplatePart, Templates } from "./components/templates.js";
 import { unigramTextEncoder, wordPieceTextEncoder } from "./gguf_encoders.js";
@@ -40,12 +41,14 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   if (model === "bert") return wordPieceTokenizer(metadata);
   if (model === "rwkv") return worldTokenizer(metadata);
   if (NO_TOKENIZER.includes(model)) {
-    fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer; pass token ids`);
+    const advice = advise.either(advise.prompt({ as: "token ids" }), advise.load({ option: "tokenizer" }));
+    fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer`, advice);
   }
   fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `must be "gpt2", "gemma4", "llama", "t5", "bert" or "rwkv" (got "${model}"); use the model's tokenizer.json if there is one`,
+    `must be "gpt2", "gemma4", "llama", "t5", "bert" or "rwkv" (got "${model}")`,
+    advise.other("use the model's tokenizer.json if there is one"),
   );
 }
 

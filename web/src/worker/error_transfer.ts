@@ -1,11 +1,14 @@
-// Sends a RopewalkError between threads with its code and field.
+// Sends a RopewalkError between threads with all that it has but its cause.
 import { transferHandlers } from "comlink";
-import { fail, problemOf, RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
+import type { Advice } from "../base/advice.js";
+import { fail, RopewalkError, type RopewalkErrorCode } from "../base/errors.js";
 
 interface SerializedError {
   readonly code: RopewalkErrorCode;
   readonly field: string;
-  readonly message: string;
+  readonly problem: string;
+  readonly advice: Advice | undefined;
+  readonly words: string;
 }
 
 const defaultHandler = transferHandlers.get("throw")!;
@@ -20,14 +23,14 @@ export function registerErrorTransfer(): void {
     serialize: (thrown) => {
       const { value } = thrown as { value: unknown };
       if (!(value instanceof RopewalkError)) return defaultHandler.serialize(thrown);
-      const { code, field } = value;
-      // the constructor adds "field: " again
-      return [{ ropewalk: { code, field, message: problemOf(value) } satisfies SerializedError }, []];
+      const { code, field, problem, advice, words } = value;
+      return [{ ropewalk: { code, field, problem, advice, words } satisfies SerializedError }, []];
     },
     deserialize: (serialized) => {
       const { ropewalk } = serialized as { ropewalk?: SerializedError };
       if (ropewalk === undefined) return defaultHandler.deserialize(serialized);
-      fail(ropewalk.code, ropewalk.field, ropewalk.message);
+      const { code, field, problem, advice, words } = ropewalk;
+      fail(code, field, problem, { words, ...(advice && { advice }) });
     },
   });
 }

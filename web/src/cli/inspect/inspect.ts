@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { fail, type RopewalkError } from "../../base/errors.js";
 import type { Description } from "../../rope/description.js";
+import { reasonWithoutRope } from "../../config/no_rope.js";
 import { load } from "../../index.node.js";
 import type { ModelInfo } from "../../model/model.js";
 import { supportOf } from "../../model/support.js";
@@ -90,8 +91,8 @@ async function inspect(terminal: Terminal, argument: string, flags: Flags): Prom
 }
 
 /** The key of the config.json that shows it, and its value. */
-function reasonOf({ field, message }: RopewalkError): string {
-  return message.replace(`${field}: `, `${field} `).replace(/: this model has no RoPE$/, "");
+function reasonOf(error: RopewalkError): string {
+  return `${error.field} ${reasonWithoutRope(error) ?? error.problem}`;
 }
 
 /** The layers without RoPE: those with attention, recurrent ones, and those of feed-forward alone. */

@@ -59,8 +59,7 @@ export function createApp(model: Model, settings: AppSettings): App {
   const app = new Hono({ strict: false }); // a path may end with a slash
   const failure = (error: unknown): { status: number; body: ErrorBody } => {
     if (closing.signal.aborted) return { status: 503, body: errorBody("the server is closing", "server_error") };
-    const { status, body } = errorResponse(error);
-    return { status, body: inServerWords(body) };
+    return errorResponse(inServerWords(error));
   };
   app.onError((error, c) => {
     const { status, body } = failure(error);

@@ -1,21 +1,60 @@
-// Says errors in the words of the server: who asks it knows paths, and who runs it knows options.
-import type { ErrorBody } from "../../openai/errors.js";
+// The words of the server for what errors advise: who asks it knows paths, and who runs it knows options.
+import * as advise from "../../base/advice.js";
+import { type AdviceWords, inWordsOf } from "../../base/advice_words.js";
+import { RopewalkError } from "../../base/errors.js";
 
-/** What messages advise in the package, and here. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/load the model with a larger contextLength/i, "start the server with a larger --context"],
-  [
-    /load the model with the option `chatTemplate`, or use completions\.create\(\)/,
-    "start the server with --chat-template, or use /v1/completions",
-  ],
-  [/; call (?:embed\(\)|rank\(\))(?: or (?:embed\(\)|rank\(\)))?/, "; use /v1/embeddings"],
-  [
-    /pass token ids, or pass a tokenizer with the option `tokenizer`/,
-    "pass token ids, or serve a file with a tokenizer",
-  ],
-];
+/** What takes the place of a call; undefined if no request does that. */
+const CALLS: Readonly<Record<Parameters<typeof advise.call>[0]["calls"][number], string | undefined>> = {
+  embed: "/v1/embeddings",
+  rank: "/v1/embeddings",
+  "completions.create": "/v1/completions",
+  retune: undefined,
+  shift: undefined,
+  rewind: undefined,
+  append: undefined,
+  promptTokens: undefined,
+  ropeConfig: undefined,
+  "session.keys": undefined,
+};
 
-export function inServerWords({ error }: ErrorBody): ErrorBody {
-  const message = ADVICE.reduce((text, [pattern, advice]) => text.replace(pattern, advice), error.message);
-  return { error: { ...error, message } };
+const WORDS: AdviceWords = {
+  other: ({ words }) => words,
+  spell: advise.spell,
+  choose: advise.choose,
+  raise: (values) =>
+    values.option === "contextLength"
+      ? `start the server with a larger --context${advise.boundsOf(values)}`
+      : undefined,
+  lower: () => "start the server with a smaller --context",
+  pass: ({ option }) => (option === "truncate" ? "set truncate to true" : undefined),
+  load: ({ option }) => {
+    if (option === "chatTemplate") return "start the server with --chat-template";
+    return option === "tokenizer" ? "serve a file with a tokenizer" : undefined;
+  },
+  leaveOut: () => "leave out response_format",
+  call: ({ calls }) => {
+    const paths = new Set(calls.flatMap((call) => CALLS[call] ?? []));
+    return paths.size === 0 ? undefined : `use ${[...paths].join(" or ")}`;
+  },
+  shorten: () => undefined,
+  dispose: () => "send less, or start the server with a smaller --context",
+  override: () => undefined,
+  pairing: () => undefined,
+  ropeType: () => undefined,
+  replace: () => undefined,
+  extend: () => undefined,
+  template: ({ names }) => `start the server with --template-name and one of ${names.join(", ")}`,
+  prompt: ({ as }) => ({ text: "use /v1/completions", tokens: "send some text", "token ids": "pass token ids" })[as],
+  sameAdapters: () => undefined,
+  resave: () => undefined,
+  adapter: () => undefined,
+  credentials: () => undefined,
+  hubToken: () => undefined,
+  hubAddress: () => undefined,
+  blobs: () => undefined,
+};
+
+/** An error in the words of the server. Errors of other kinds stay. */
+export function inServerWords(error: unknown): unknown {
+  return error instanceof RopewalkError ? inWordsOf(WORDS, error) : error;
 }

@@ -1,4 +1,6 @@
 // Checks a server's response to a range request.
+import type { Advised } from "../../base/advice.js";
+import * as advise from "../../base/advice.js";
 import { networkError } from "../errors.js";
 
 /** A failure after which the request may be repeated. @internal */
@@ -43,7 +45,7 @@ export function parseResponse(
   start: number,
   explain?: (response: Response) => string | undefined,
 ): RangeResponse {
-  const refuse = (message: string): never => networkError(file, `${url}: ${message}`);
+  const refuse = (problem: string, advised?: Advised): never => networkError(file, `${url}: ${problem}`, advised);
   const { status, headers } = response;
   if (RETRYABLE_STATUSES.includes(status)) {
     const wait = parseRetryAfter(headers.get("retry-after"));
@@ -53,8 +55,7 @@ export function parseResponse(
   }
   const meaning = response.ok ? undefined : explain?.(response);
   if (meaning !== undefined) return refuse(meaning);
-  if (status === 401 || status === 403)
-    return refuse(`status ${status}, access denied; pass credentials in \`headers\``);
+  if (status === 401 || status === 403) return refuse(`status ${status}, access denied`, advise.credentials());
   if (status === 416)
     return refuse(`status 416, no bytes from ${start} on: the file is shorter than before; open it again`);
   if (status !== 200 && status !== 206) return refuse(`status ${status}, expected 200 or 206; check the URL`);

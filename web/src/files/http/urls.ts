@@ -1,4 +1,5 @@
 // URLs of a model's files on a server.
+import * as advise from "../../base/advice.js";
 import { show } from "../../base/show.js";
 import { fail } from "../../base/errors.js";
 import type { ByteSource, FileSet, MissingFile } from "../byte_source.js";
@@ -20,11 +21,12 @@ export function parseUrl(source: string | URL): URL {
     fail(
       "INVALID_ARGUMENT",
       "source",
-      `must be an http:, https:, blob: or data: URL (got ${url.protocol}); in a page, pass the files as Blobs`,
+      `must be an http:, https:, blob: or data: URL (got ${url.protocol})`,
+      advise.blobs(),
     );
   }
   if (url.username !== "" || url.password !== "")
-    fail("INVALID_ARGUMENT", "source", "must be a URL without a user name and password; pass an Authorization header");
+    fail("INVALID_ARGUMENT", "source", "must be a URL without a user name and password", advise.credentials());
   return url;
 }
 

@@ -1,10 +1,11 @@
 // The files of a model on the Hub: from a name to a set of files like any other. The entry of this folder.
+import * as advise from "../../base/advice.js";
 import { type ByteSource, type FileSet, type HubChoice, MissingFile } from "../byte_source.js";
 import { type CacheKind, storeFor } from "../cache/piece_store.js";
 import { withCache } from "../cache/source.js";
 import { type HttpOptions, openHttp } from "../http/source.js";
 import type { OpenUrl } from "../http/urls.js";
-import { fail, problemOf, RopewalkError } from "../../base/errors.js";
+import { changed, RopewalkError } from "../../base/errors.js";
 import { networkError } from "../errors.js";
 import type { FilePlatform } from "../platform.js";
 import { bearer } from "./access.js";
@@ -106,8 +107,7 @@ function ofKept<T>(name: HubName, why: string | undefined, choose: () => T): T {
     return choose();
   } catch (error) {
     if (why === undefined || !(error instanceof RopewalkError)) throw error;
-    const found = error.message.replace(`${error.field}: `, "");
-    return networkError(name.repository, `what was asked for isn't kept on disk (${found}), and ${why}`, {
+    return networkError(name.repository, `what was asked for isn't kept on disk (${error.problem}), and ${why}`, {
       cause: error,
     });
   }
@@ -133,7 +133,10 @@ async function repositoryOf(
   };
   if (open === undefined) {
     const why = "HF_HUB_OFFLINE is set";
-    return (await kept(why)) ?? networkError(name.repository, `isn't kept on disk, and ${why}; unset it to download`);
+    return (
+      (await kept(why)) ??
+      networkError(name.repository, `isn't kept on disk, and ${why}`, advise.other("unset it to download"))
+    );
   }
   try {
     return await readRepository(access.hub, name, open, signal);
@@ -141,8 +144,8 @@ async function repositoryOf(
     if (!(error instanceof RopewalkError) || error.code !== "NETWORK") throw error;
     const found = await kept(error.message);
     if (found !== undefined) return found;
-    const hint = disk === undefined ? "" : "; and no file or folder here has this name";
-    fail("NETWORK", error.field, problemOf(error) + hint, { cause: error });
+    if (disk === undefined) throw error;
+    throw changed(error, { problem: `${error.problem}, and no file or folder here has this name`, cause: error });
   }
 }
 

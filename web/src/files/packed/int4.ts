@@ -1,4 +1,5 @@
 // Writes weights of four bits in groups as blocks of q4_0 and q4_1, without rounding the four bits again.
+import type { Advised } from "../../base/advice.js";
 import { halfOf } from "./floats.js";
 
 /** A matrix of codes from 0 to 15. Element = scale · (code − zero) or scale · code + minimum, with a scale for each group of a row. @internal */
@@ -28,7 +29,7 @@ const BATCH_ROWS = 64;
 export function* int4Blocks(
   matrix: Int4Matrix,
   format: "q4_0" | "q4_1",
-  refuse: (message: string) => never,
+  refuse: (problem: string, advised?: Advised) => never,
 ): Generator<Uint8Array> {
   const { rows, columns, groupSize, readCodes, scale, minimum } = matrix;
   const lead = format === "q4_0" ? 2 : 4;

@@ -1,4 +1,5 @@
 // Layouts of weights of four bits in groups: compressed-tensors, GPTQ, AWQ and MLX.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
 import type { PackedTensor, StoredTensor } from "../stored_tensor.js";
@@ -25,7 +26,7 @@ export function compressedInt4(packed: Packed): StoredTensor {
     if (weights["num_bits"] !== 4 && weights["num_bits"] !== 8)
       refuse(`weights of ${show(weights["num_bits"])} bits can't be read, only int of 4 bits and float of 8 bits`);
     if (weights["num_bits"] === 8 && weights["type"] !== "float")
-      refuse("int weights of 8 bits can't be read; use the original model with the option quantize");
+      refuse("int weights of 8 bits can't be read", advise.load({ option: "quantize" }));
   }
   if (packed.part("weight_g_idx") !== undefined) refuse("columns in another order (actorder: group) can't be read");
   const codes = { rows: main.shape[0]!, columns: main.shape[1]! * PER_WORD };

@@ -1,4 +1,5 @@
 // What the recognizers of layouts know of a weight.
+import type { Advised } from "../../base/advice.js";
 import type { Dict } from "../../base/dict.js";
 import type { PackedTensor, StoredTensor } from "../stored_tensor.js";
 
@@ -15,5 +16,5 @@ export interface Packed {
   /** As `needed`, for one in f32, f16 or bf16. */
   readonly floats: (name: string) => StoredTensor;
   /** Throws UNSUPPORTED_MODEL naming the main tensor. */
-  readonly refuse: (message: string) => never;
+  readonly refuse: (problem: string, advised?: Advised) => never;
 }

@@ -1,4 +1,6 @@
 // Recognizes weights that other systems have quantized: each becomes one tensor in a format of ggml.
+import * as advise from "../../base/advice.js";
+import type { Advised } from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
 import { named, unsupportedModel } from "../errors.js";
@@ -49,14 +51,16 @@ export function unpackWeights(opened: OpenedTensors, config: Dict): OpenedTensor
     unsupportedModel(
       "config.json",
       "quantization_config",
-      `quantized weights of ${named(method)} can't be read, only those of ${Object.keys(PACKED_LAYOUTS).join(", ")}; use the original model with the option quantize, or a GGUF file`,
+      `quantized weights of ${named(method)} can't be read, only those of ${Object.keys(PACKED_LAYOUTS).join(", ")}`,
+      advise.either(advise.load({ option: "quantize" }), advise.other("use a GGUF file")),
     );
   const tensors = new Map(opened.tensors);
   for (const main of opened.packed!.values()) {
     const layout = layouts.find(({ suffix, dtype }) => main.name.endsWith(suffix) && main.dtype === dtype);
     if (layout === undefined) continue;
     const stem = main.name.slice(0, -layout.suffix.length);
-    const refuse = (message: string): never => unsupportedModel(fileOf(main), main.name, message);
+    const refuse = (problem: string, advised?: Advised): never =>
+      unsupportedModel(fileOf(main), main.name, problem, advised);
     const fullName = (name: string): string => `${stem}${layout.suffix[0]}${name}`;
     const part = (name: string): PackedTensor | StoredTensor | undefined => {
       const full = fullName(name);

@@ -1,4 +1,5 @@
 // From prompts to token ids: text, ids, and chats in a model's template.
+import * as advise from "../../base/advice.js";
 import { trueOrFalse } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { listOf, tokenIds } from "../../base/lists.js";
@@ -34,7 +35,8 @@ export async function renderModelPrompt(
     fail(
       "UNSUPPORTED_MODEL",
       `${info.name}: chat_template`,
-      "the model has no chat template; pass one with the option `chatTemplate`, or pass the prompt as text",
+      "the model has no chat template",
+      advise.either(advise.load({ option: "chatTemplate" }), advise.prompt({ as: "text" })),
     );
   const { beginToken, endTokens } = tokenizer;
   const textOf = (token: number | undefined): string => (token === undefined ? "" : tokenizer.token(token));
@@ -78,5 +80,5 @@ export function isChat(prompt: unknown): boolean {
 function checkNoChat(options: PromptOptions): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][])
     if (value !== undefined && name !== "parseSpecial")
-      fail("INVALID_ARGUMENT", name, "is for messages of a chat; leave it out for other prompts");
+      fail("INVALID_ARGUMENT", name, "is for messages of a chat", advise.other("leave it out for other prompts"));
 }

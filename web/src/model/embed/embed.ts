@@ -1,9 +1,12 @@
 // Embeddings of texts and scores of pairs, in batches.
+import * as advise from "../../base/advice.js";
+import type { Advised } from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { count } from "../../base/checks.js";
 import type { AdaptersInUse } from "../adapters/in_use.js";
 import { EventLoopYielder } from "../event_loop.js";
 import type { Pooling } from "./embedding_plan.js";
+import type { ModelPlan } from "../model_plan.js";
 import type { EmbedOptions } from "./options.js";
 import type { TextTokens, WholeTextsCore } from "./whole_texts.js";
 
@@ -23,7 +26,7 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
   /** Maximum tokens of a text. */
   readonly maxLength: number;
   /** What would let longer texts in, for errors; undefined if nothing does. */
-  readonly longer: string | undefined;
+  readonly longer: Advised | undefined;
   /** Whether a token is special. If the last one of a text is, it stays when the text is cut. */
   readonly isSpecial: (token: number) => boolean;
   /** What an error calls a text. */
@@ -73,6 +76,17 @@ export async function runTexts(
   return vectors;
 }
 
+/** What would let longer texts in; undefined if nothing does. @internal */
+export function longerTexts(
+  contextLength: number,
+  { config: { positions }, layers, trainedLength }: ModelPlan,
+): Advised | undefined {
+  if (positions > 0 && contextLength >= positions) return undefined;
+  const hasRope = layers.some(({ rope }) => rope !== null);
+  const limits = positions > 0 ? { most: positions } : hasRope && { trained: trainedLength };
+  return advise.raise({ option: "contextLength", of: "model", ...limits });
+}
+
 function fitted(
   text: TextTokens,
   index: number,
@@ -80,15 +94,21 @@ function fitted(
 ): TextTokens {
   const { tokens, types } = text;
   const field = fieldOf(index);
-  if (tokens.length === 0)
-    fail("INVALID_ARGUMENT", field, "has no tokens; pass text, or token ids, with at least one token");
+  if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "has no tokens", advise.prompt({ as: "tokens" }));
   if (tokens.length <= maxLength) return text;
-  if (truncate !== true)
+  if (truncate !== true) {
+    const together = other === undefined ? "" : ` with ${other}`;
     fail(
       "INVALID_ARGUMENT",
       field,
-      `has ${count(tokens.length, "token")}${other === undefined ? "" : ` with ${other}`}, more than the model's ${maxLength}; ${longer === undefined ? "split it, or pass truncate: true" : `split it, pass truncate: true, or ${longer}`}`,
+      `has ${count(tokens.length, "token")}${together}, more than the model's ${maxLength}`,
+      advise.either(
+        advise.other("split it"),
+        advise.pass({ option: "truncate", value: "true" }),
+        ...(longer === undefined ? [] : [longer]),
+      ),
     );
+  }
   const keepsLast = isSpecial(tokens[tokens.length - 1]!);
   const cut = (values: Int32Array): Int32Array => {
     const kept = values.slice(0, maxLength);

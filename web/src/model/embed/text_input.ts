@@ -1,4 +1,5 @@
 // The texts that callers pass to embed() and rank(), as token ids.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { listOf, tokenIds } from "../../base/lists.js";
@@ -52,7 +53,9 @@ export function promptText({ prompts, defaultPrompt }: EmbeddingPlan, name: stri
 export function queryInput(given: unknown, vocabularySize: number): string | Int32Array {
   if (typeof given === "string") return given;
   const tokens = tokenIds(given, vocabularySize, "query");
-  return tokens.length > 0 ? tokens : fail("INVALID_ARGUMENT", "query", "has no tokens; pass text, or token ids");
+  return tokens.length > 0
+    ? tokens
+    : fail("INVALID_ARGUMENT", "query", "has no tokens", advise.prompt({ as: "tokens" }));
 }
 
 /**

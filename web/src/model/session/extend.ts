@@ -1,4 +1,5 @@
 // Finds the YaRN scaling that extends a model's context to a given length.
+import * as advise from "../../base/advice.js";
 import type { RopeOverrides } from "../../config/overrides.js";
 import type { RopeConfig } from "../../config/types.js";
 import { fail } from "../../base/errors.js";
@@ -40,7 +41,8 @@ export function extendedOverrides(
     fail(
       "UNSUPPORTED_MODEL",
       "rope_scaling",
-      `scaling type ${type} can't be extended automatically; choose a scaling with retune(), or discard tokens with shift()`,
+      `scaling type ${type} can't be extended automatically`,
+      advise.call({ calls: ["retune", "shift"] }),
     );
   }
   return {

@@ -1,4 +1,5 @@
 // Generates text token by token.
+import * as advise from "../../base/advice.js";
 import { codeIn, optionalSignal, trueOrFalse, wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
@@ -70,6 +71,8 @@ export interface GenerateSettings {
   readonly signal: AbortSignal | undefined;
 }
 
+const LEAVE_OUT = advise.other("leave it out");
+
 /** Reads each option once. `defaults` are the model's sampling options. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
 export function readGenerateOptions(
   options: GenerateOptions | undefined,
@@ -94,11 +97,26 @@ export function readGenerateOptions(
     ...sampling
   } = checkOptions(options, GENERATE_OPTIONS);
   if (keep !== undefined && whenFull !== "shift")
-    fail("INVALID_ARGUMENT", "keep", "is only for texts that shift when the context is full; leave it out");
+    fail(
+      "INVALID_ARGUMENT",
+      "keep",
+      "is only for texts that shift when the context is full",
+      advise.either(advise.pass({ option: "whenFull", value: '"shift"' }), LEAVE_OUT),
+    );
   if (format !== undefined && ignoreEnd === true)
-    fail("INVALID_ARGUMENT", "ignoreEnd", "can't be true with format: the end token is what follows a complete text");
+    fail(
+      "INVALID_ARGUMENT",
+      "ignoreEnd",
+      "can't be set for a text with a format, after which the end token follows",
+      advise.leaveOut({ option: "format" }),
+    );
   if (draftTokens !== undefined && draft === undefined)
-    fail("INVALID_ARGUMENT", "draftTokens", "is only for the guesses of a draft model; pass draft, or leave it out");
+    fail(
+      "INVALID_ARGUMENT",
+      "draftTokens",
+      "is only for the guesses of a draft model",
+      advise.either(advise.pass({ option: "draft" }), LEAVE_OUT),
+    );
   return {
     sampling: readSampling(sampling, defaults, vocabularySize),
     maxTokens: wholeNumber(maxTokens ?? 2 ** 30, 0, 2 ** 30, "maxTokens"),
@@ -219,7 +237,7 @@ export async function* generate(
 /** How many tokens a shift keeps. Throws INVALID_ARGUMENT if nothing would be left to discard. */
 function keptTokens(keep: number | undefined, contextLength: number): number {
   if (keep !== undefined && keep >= contextLength) {
-    const message = `must be below the context length, ${contextLength}, if whenFull is "shift" (got ${keep})`;
+    const message = `must be below the context length, ${contextLength} (got ${keep})`;
     fail("INVALID_ARGUMENT", "keep", message);
   }
   return keep ?? Math.min(4, contextLength >> 1);

@@ -1,8 +1,10 @@
 // The bytes that Session.save() returns: tokens and RoPE as JSON, then the image of the KV cache, then that of the
 // states of recurrent layers, if the model has any.
+import * as advise from "../../base/advice.js";
+import type { Advised } from "../../base/advice.js";
 import { count, savedBytes } from "../../base/checks.js";
 import { crc32 } from "../../base/crc32.js";
-import { RopewalkError, fail } from "../../base/errors.js";
+import { changed, RopewalkError, fail } from "../../base/errors.js";
 import { restore } from "../../cache/image.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { KEY_MODES, type KeyMode } from "../../cache/options.js";
@@ -33,7 +35,9 @@ const MAGIC = 0x4e535752;
 const VERSION = 3;
 const HEADER_BYTES = 16;
 
-const DAMAGED = "the saved session is damaged or cut short; read it again from where it is kept, or save it again";
+const DAMAGED = "the saved session is damaged or cut short";
+
+const NOT_SAVED = "isn't a saved session";
 
 /** @internal */
 export function writeSession(saved: SavedSession, cache: Uint8Array, states: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -60,33 +64,36 @@ export function readSession(
   { fingerprint, vocabularySize, ropeGroups }: SavedFor,
 ): SavedSession & { images: SavedImages } {
   const bytes = savedBytes(given);
-  if (bytes.length < HEADER_BYTES) reject("must be a saved session");
+  if (bytes.length < HEADER_BYTES) reject(NOT_SAVED, advise.resave());
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(0, true) !== MAGIC) reject("must be a saved session");
+  if (view.getUint32(0, true) !== MAGIC) reject(NOT_SAVED, advise.resave());
   if (view.getUint32(4, true) !== VERSION)
     reject(
-      `the session has format version ${view.getUint32(4, true)}, and this package reads version ${VERSION}; save it again`,
+      `the session has format version ${view.getUint32(4, true)}, and this package reads version ${VERSION}`,
+      advise.resave(),
     );
   const end = HEADER_BYTES + view.getUint32(8, true);
-  if (end > bytes.length) reject(DAMAGED);
+  if (end > bytes.length) reject(DAMAGED, advise.resave());
   const json = bytes.slice(HEADER_BYTES, end);
   const saved = crc32(json) === view.getUint32(12, true) ? parse(json) : undefined;
-  if (saved === undefined) return reject(DAMAGED);
+  if (saved === undefined) return reject(DAMAGED, advise.resave());
   if (saved.model.split("+")[0] === fingerprint.split("+")[0] && saved.model !== fingerprint)
-    reject("the session was saved with other adapters; open it with the same adapters and scales");
+    reject("the session was saved with other adapters", advise.sameAdapters());
   if (saved.model !== fingerprint)
     reject(
-      "the session was saved with another model, or with another `quantize` of it; load the model as it was when it was saved",
+      "the session was saved with another model, or with another quantization of it",
+      advise.other("load the model as it was when it was saved"),
     );
   if (saved.ropes.length !== ropeGroups)
     reject(
-      `the session has ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}; load the model with the option \`rope\` as it was when it was saved`,
+      `the session has ${count(saved.ropes.length, "RoPE")}, but this model's layers use ${ropeGroups}`,
+      advise.load({ option: "rope", saved: true }),
     );
   if (!saved.tokens.every((token) => token < vocabularySize))
     reject("the session has tokens that this model doesn't have");
   const { states, ...session } = saved;
   const middle = bytes.length - states;
-  if (middle < end) reject(DAMAGED);
+  if (middle < end) reject(DAMAGED, advise.resave());
   return { ...session, images: { cache: bytes.subarray(end, middle), states: bytes.subarray(middle) } };
 }
 
@@ -106,10 +113,15 @@ export function restoreMemory(memory: TextMemory, tokens: number, setRopes: () =
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.code === "OUT_OF_MEMORY") throw error;
     // what damaged bytes say of themselves misleads: that they are of another model or version
-    if (![images.cache, images.states].every(isIntact)) reject(DAMAGED);
+    if (![images.cache, images.states].every(isIntact)) reject(DAMAGED, advise.resave());
     checkStored(images.cache, cache);
     if (error.code === "INVALID_BYTES") throw error;
-    fail("INVALID_BYTES", "bytes", `the session doesn't fit this model: ${error.message}`, { cause: error });
+    throw changed(error, {
+      code: "INVALID_BYTES",
+      field: "bytes",
+      problem: `the session doesn't fit this model: ${error.field && `${error.field}: `}${error.problem}`,
+      cause: error,
+    });
   }
   if ((memory.stateTokens ?? tokens) !== tokens)
     reject(`the session has ${tokens} tokens, but states of another number`);
@@ -141,11 +153,13 @@ function checkStored(image: Uint8Array, cache: KvCacheCore): void {
   const { dtype, keys } = storedIn(image);
   if (dtype !== undefined && dtype !== cache.dtype)
     reject(
-      `the session has keys and values of type ${dtype}, but the model stores ${cache.dtype}; load it with kv: { dtype: "${dtype}" }`,
+      `the session has keys and values of type ${dtype}, but the model stores ${cache.dtype}`,
+      advise.load({ option: "kv.dtype", value: `"${dtype}"`, saved: true }),
     );
   if (keys !== undefined && keys !== cache.keys)
     reject(
-      `the session has ${keys} keys, but the model stores ${cache.keys} ones; load it with kv: { keys: "${keys}" }`,
+      `the session has ${keys} keys, but the model stores ${cache.keys} ones`,
+      advise.load({ option: "kv.keys", value: `"${keys}"`, saved: true }),
     );
 }
 
@@ -158,8 +172,8 @@ function isIntact(image: Uint8Array): boolean {
   );
 }
 
-function reject(message: string): never {
-  fail("INVALID_BYTES", "bytes", message);
+function reject(problem: string, advised?: Advised): never {
+  fail("INVALID_BYTES", "bytes", problem, advised);
 }
 
 function parse(json: Uint8Array): (SavedSession & { states: number }) | undefined {

@@ -1,4 +1,5 @@
 // What a session takes in: text to read, and saved sessions. Both must fit in its context.
+import * as advise from "../../base/advice.js";
 import { count } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
@@ -6,6 +7,8 @@ import { type AdaptersInUse, withAdapters } from "../adapters/in_use.js";
 import { readSession } from "./image.js";
 import type { RestoredRope } from "./options.js";
 import type { SessionText } from "./text.js";
+
+const LARGER = advise.raise({ option: "contextLength" });
 
 /** The tokens of text or token ids to append. Throws CACHE_FULL. @internal */
 export function tokensToRead(text: SessionText, tokenizer: Tokenizer, given: string | Int32Array): Int32Array {
@@ -16,8 +19,9 @@ export function tokensToRead(text: SessionText, tokenizer: Tokenizer, given: str
       "CACHE_FULL",
       "tokens",
       length === 0
-        ? `${tokens.length} tokens don't fit into a context of ${contextLength}; use a larger contextLength`
-        : `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used; call shift() or rewind(), or use a larger contextLength`,
+        ? `${tokens.length} tokens don't fit into a context of ${contextLength}`
+        : `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used`,
+      length === 0 ? LARGER : advise.either(advise.call({ calls: ["shift", "rewind"] }), LARGER),
     );
   return tokens;
 }
@@ -29,7 +33,8 @@ export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
     fail(
       "INVALID_ARGUMENT",
       "adapters",
-      `can't change: the session has ${count(text.length, "token")} computed with other adapters; call rewind(0) first, or make a new session`,
+      `can't change: the session has ${count(text.length, "token")} computed with other adapters`,
+      advise.either(advise.call({ calls: ["rewind"] }), advise.other("make a new session")),
     );
   text.memory.adapters = adapters;
 }
@@ -46,7 +51,8 @@ export function restoreText(text: SessionText, bytes: Uint8Array, rope: Restored
     fail(
       "CACHE_FULL",
       "bytes",
-      `the session has ${count(length, "token")}, but the context length is ${text.contextLength}; use a session with a larger contextLength`,
+      `the session has ${count(length, "token")}, but the context length is ${text.contextLength}`,
+      LARGER,
     );
   text.restore(saved, images, rope);
 }

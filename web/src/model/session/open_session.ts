@@ -1,5 +1,5 @@
 // model.openSession(): a session from where session.keep() wrote it.
-import { fail, RopewalkError } from "../../base/errors.js";
+import { changed, RopewalkError } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
 import { OPEN_SESSION_OPTIONS, type OpenSessionOptions, type SessionOptions } from "./options.js";
 import type { Session } from "./session.js";
@@ -30,6 +30,6 @@ function inFile(name: string | URL, restore: () => void): void {
     restore();
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.field !== "bytes") throw error;
-    fail(error.code, `${String(name)}: bytes`, error.message.replace("bytes: ", ""), { cause: error });
+    throw changed(error, { field: `${String(name)}: bytes`, cause: error });
   }
 }

@@ -1,4 +1,5 @@
 // session.retune(): another RoPE for a kind of layers.
+import * as advise from "../../base/advice.js";
 import { codeIn } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions } from "../../base/options.js";
@@ -15,7 +16,7 @@ export function retuning(
   rope: RopeOverrides | undefined,
   options?: RetuneSessionOptions,
 ): () => void {
-  if (rope === undefined) fail("INVALID_ARGUMENT", "rope", "is missing; pass what changes, or {}");
+  if (rope === undefined) fail("INVALID_ARGUMENT", "rope", "is missing", advise.other("pass what changes, or {}"));
   const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
   const contextLength = checkContext(given ?? text.contextLength);
   const group = text.ropes.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
@@ -25,8 +26,8 @@ export function retuning(
   const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropes.requested[group]!, rope));
   return () => {
     if (contextLength < text.length) {
-      const message = `must be at least ${text.length}, the number of tokens (got ${contextLength}); call shift() or rewind() first`;
-      fail("INVALID_ARGUMENT", "contextLength", message);
+      const problem = `must be at least ${text.length}, the number of tokens (got ${contextLength})`;
+      fail("INVALID_ARGUMENT", "contextLength", problem, advise.shorten());
     }
     inOption("rope", rope, () => text.retune(group, changed));
     text.contextLength = contextLength;

@@ -1,4 +1,6 @@
 // How many tokens a RoPE supports.
+import type { Advised } from "../../base/advice.js";
+import * as advise from "../../base/advice.js";
 import type { RopeConfig } from "../../config/types.js";
 import { type ModelLayer, ropeKind } from "../model_plan.js";
 
@@ -16,15 +18,17 @@ export function lengthWarning(
   layers: readonly ModelLayer[],
   contextLength: number,
   trainedLength: number,
-): string | undefined {
+): { problem: string; advised: Advised } | undefined {
   const rope = layers.find((layer) => ropeKind(layer) === "full_attention")?.rope ?? null;
   const supported = supportedLength(rope, trainedLength);
   const { rope_type: type = "default", original_max_position_embeddings: original = trainedLength } =
     rope?.rope_scaling ?? {};
   if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
-  const advice =
-    type === "default" || type === "yarn"
-      ? `extend it with rope_type yarn and factor ${Math.ceil(contextLength / original)}`
-      : `make it shorter, or replace the model's own scaling, ${type}`;
-  return `a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports; ${advice}`;
+  return {
+    problem: `a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports`,
+    advised:
+      type === "default" || type === "yarn"
+        ? advise.extend({ rope_type: "yarn", factor: Math.ceil(contextLength / original) })
+        : advise.other(`make it shorter, or replace the model's own scaling, ${type}`),
+  };
 }

@@ -1,4 +1,5 @@
 // Reads the options of session.trace().
+import * as advise from "../../base/advice.js";
 import { codeIn, wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { listOf } from "../../base/lists.js";
@@ -32,7 +33,8 @@ export function readTraceOptions(given: TraceOptions | undefined, plan: ModelPla
   const layers = indices(options.layers, plan.layers.length, "layers");
   const needsAttention = TRACED.some((name) => name !== "hidden" && name !== "logits" && chosen.has(name));
   if (options.layers !== undefined && needsAttention) for (const layer of layers) checkAttends(plan, layer);
-  if (chosen.has("values") && plan.config.latent.latent > 0) fail("INVALID_ARGUMENT", "what", NO_VALUES);
+  if (chosen.has("values") && plan.config.latent.latent > 0)
+    fail("INVALID_ARGUMENT", "what", NO_VALUES, advise.call({ calls: ["session.keys"] }));
   return {
     what: chosen,
     layers,
@@ -43,7 +45,7 @@ export function readTraceOptions(given: TraceOptions | undefined, plan: ModelPla
   };
 }
 
-const NO_VALUES = "values aren't cached by this model: it computes them from the latents, which session.keys() returns";
+const NO_VALUES = "values aren't cached by this model: it computes them from the latents that it keeps as keys";
 
 function indices(given: unknown, count: number, field: string): number[] {
   if (given === undefined) return Array.from({ length: count }, (_, i) => i);

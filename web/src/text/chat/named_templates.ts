@@ -1,4 +1,5 @@
 // The chat templates of a model, of which there may be several with names, and which one a chat uses.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -65,10 +66,6 @@ export function templateFor(templates: ChatTemplates, name: string | undefined, 
   }
   const chosen = hasTools && Object.hasOwn(templates, "tool_use") ? "tool_use" : "default";
   if (!Object.hasOwn(templates, chosen))
-    fail(
-      "UNSUPPORTED_MODEL",
-      "chat_template",
-      `none is the default; choose one with the option \`templateName\`: ${names.join(", ")}`,
-    );
+    fail("UNSUPPORTED_MODEL", "chat_template", "none is the default", advise.template({ names }));
   return templates[chosen]!;
 }

@@ -1,5 +1,6 @@
 // What a prompt lacks of what was given.
 import { fail } from "../../base/errors.js";
+import type { WarningListener } from "../../base/warnings.js";
 
 /** Something that was given and isn't in a prompt. */
 export interface ChatProblem {
@@ -32,7 +33,7 @@ export function warningsOf(problems: readonly ChatProblem[], fieldOf = (field: s
 }
 
 /** What gets warnings. */
-export type OnWarning = ((message: string) => void) | undefined;
+export type OnWarning = WarningListener | undefined;
 
 /** Passes on problems as warnings; to the console if nobody asks for them, for nothing is left out in silence. */
 export function warn(problems: readonly ChatProblem[], onWarning: OnWarning): void {
