@@ -27,7 +27,26 @@ async function listing() {
   const checker = program.getTypeChecker();
   const printer = ts.createPrinter({ removeComments: true });
   const shown = new Map(); // symbols, and the entry that shows them
+  // The members of a type that a mapped type makes from others are written out.
+  const derivedText = (node) => {
+    const type = checker.getTypeAtLocation(node);
+    const flags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
+    const members = checker.getPropertiesOfType(type).flatMap((member) => {
+      const memberType = checker.getTypeOfSymbolAtLocation(member, node);
+      const signatures = checker.getSignaturesOfType(memberType, ts.SignatureKind.Call);
+      const name = member.name.startsWith("__@") ? `[${member.name.slice(3).replace(/@.*/, "")}]` : member.name;
+      if (signatures.length === 0) return `readonly ${name}: ${checker.typeToString(memberType, node, flags)};`;
+      return signatures.map((signature) => `${name}${checker.signatureToString(signature, node, flags)};`);
+    });
+    return `interface ${node.name.text} {\n${members.map((member) => `    ${member}\n`).join("")}}`;
+  };
+  const isDerived = (node) =>
+    ts.isInterfaceDeclaration(node) &&
+    (node.heritageClauses ?? []).some(({ types }) =>
+      types.some(({ typeArguments }) => typeArguments?.some((argument) => ts.isTypeQueryNode(argument))),
+    );
   const textOf = (node) => {
+    if (isDerived(node)) return derivedText(node);
     const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
     const text = printer.printNode(ts.EmitHint.Unspecified, statement, statement.getSourceFile());
     return text.replace(/^export (default )?/, "").replace(/^declare /, "");

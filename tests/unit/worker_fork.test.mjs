@@ -1,25 +1,25 @@
 // A session of a Worker that is disposed of while it is forked.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { WorkerSession } from "../../build/package/worker/worker_session.js";
+import { RemoteObject } from "../../build/package/worker/remote_object.js";
 
 /** Stands for the Worker: notes which of its objects were released. */
 function newClient() {
   let fork;
-  const forked = new Promise((resolve) => (fork = () => resolve({ id: 2, state: { length: 3 } })));
+  const forked = new Promise((resolve) => (fork = () => resolve({ value: { id: 2, properties: { length: 3 } } })));
   const released = [];
-  const server = { fork: () => forked };
   const client = {
+    thread: {},
     watch: () => undefined,
-    send: (request) => request(server),
+    call: (_, __, receive) => forked.then(receive),
     release: (_, id) => Promise.resolve(void released.push(id)),
   };
-  return { client, fork, released };
+  const session = RemoteObject.create(client, "session", { id: 1, properties: { length: 3 } });
+  return { session, fork, released };
 }
 
 test("the fork is disposed of if its session is while it is made", async () => {
-  const { client, fork, released } = newClient();
-  const session = new WorkerSession(client, {}, { id: 1, state: { length: 3 } }, []);
+  const { session, fork, released } = newClient();
   const forking = session.fork();
   await new Promise(setImmediate); // the call is on its way
   await session.dispose();
@@ -29,8 +29,7 @@ test("the fork is disposed of if its session is while it is made", async () => {
 });
 
 test("otherwise it stays", async () => {
-  const { client, fork, released } = newClient();
-  const session = new WorkerSession(client, {}, { id: 1, state: { length: 3 } }, []);
+  const { session, fork, released } = newClient();
   const forking = session.fork();
   fork();
   assert.equal((await forking).length, 3);

@@ -6,7 +6,7 @@
 import { ropewalkProvider, type RopewalkProvider } from "./ai_sdk/provider.js";
 import type { Model } from "./model/model.js";
 import type { ServingOptions } from "./serving/options.js";
-import type { WorkerModel } from "./worker/worker_model.js";
+import type { WorkerModel } from "./worker/remote_api.js";
 
 export type { ServingOptions } from "./serving/options.js";
 export type { RopewalkCallOptions } from "./ai_sdk/call_options.js";

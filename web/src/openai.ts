@@ -6,7 +6,7 @@
 import type { Model } from "./model/model.js";
 import { type OpenAIClient, openaiClient } from "./openai/client.js";
 import type { ServingOptions } from "./serving/options.js";
-import type { WorkerModel } from "./worker/worker_model.js";
+import type { WorkerModel } from "./worker/remote_api.js";
 
 export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./openai/client.js";
 export type { ChatRequestFields } from "./openai/chat_request.js";

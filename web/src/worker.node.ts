@@ -8,7 +8,8 @@ import { fail } from "./base/errors.js";
 import { ownWasm } from "./own_wasm.node.js";
 import { nodeThread } from "./worker/node_thread.node.js";
 import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
+import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./worker/load_in.js";
+import type { WorkerRopewalk } from "./worker/remote_api.js";
 import script from "./wasm/worker_thread.inline.js";
 
 export * from "./worker/api.js";

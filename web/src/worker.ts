@@ -8,7 +8,8 @@ import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./load/other_ori
 import { helperNextTo, ownHelper } from "./own_helper.js";
 import { pageThread } from "./worker/page_thread.js";
 import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
+import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./worker/load_in.js";
+import type { WorkerRopewalk } from "./worker/remote_api.js";
 
 export * from "./worker/api.js";
 

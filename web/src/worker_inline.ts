@@ -12,7 +12,8 @@ import { textWorker } from "./load/text_worker.js";
 import { nodeThread } from "./worker/node_thread.node.js";
 import { pageThread } from "./worker/page_thread.js";
 import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, type WorkerRopewalk } from "./worker/worker_ropewalk.js";
+import { loadIn } from "./worker/load_in.js";
+import type { WorkerRopewalk } from "./worker/remote_api.js";
 import script from "./wasm/worker_thread.inline.js";
 
 export * from "./worker/api.js";

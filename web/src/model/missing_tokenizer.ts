@@ -3,7 +3,7 @@ import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { fieldOf, named } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
-import type { Tokenizer } from "../text/tokenizer.js";
+import type { ChatEncoder, Tokenizer } from "../text/tokenizer.js";
 
 /** What helps without a tokenizer. @internal */
 export const WITHOUT_TOKENIZER = [advise.prompt({ as: "token ids" }), advise.load({ option: "tokenizer" })];
@@ -13,7 +13,10 @@ export const WITHOUT_TOKENIZER = [advise.prompt({ as: "token ids" }), advise.loa
  * pieces have empty text.
  * @internal
  */
-export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name">, vocabularySize: number): Tokenizer {
+export function missingTokenizer(
+  { kind, name }: Pick<ModelFiles, "kind" | "name">,
+  vocabularySize: number,
+): Tokenizer & Required<ChatEncoder<Int32Array>> {
   const refuse = (): never => {
     if (kind === "safetensors")
       fail(
@@ -36,6 +39,7 @@ export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name
     addsBegin: false,
     encode: refuse,
     encodePair: refuse,
+    encodeChat: refuse,
     decode: refuse,
     stream: () => ({ push: () => "", end: () => "" }),
     token: refuse,

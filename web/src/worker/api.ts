@@ -41,8 +41,12 @@ export type {
 export type { OutputFormat } from "../grammar/format.js";
 export type { ChatMessage, ChatOptions, ChatTemplates, ContentPart } from "../text/chat_template.js";
 export type { DecodeOptions, EncodeOptions } from "../text/tokenizer.js";
-export type { WorkerAdapter } from "./worker_adapter.js";
-export type { WorkerModel } from "./worker_model.js";
-export type { WorkerLoadOptions, WorkerModelOptions, WorkerRopewalk } from "./worker_ropewalk.js";
-export type { WorkerSession } from "./worker_session.js";
-export type { WorkerTokenizer } from "./worker_tokenizer.js";
+export type { WorkerLoadOptions } from "./load_in.js";
+export type {
+  WorkerAdapter,
+  WorkerModel,
+  WorkerModelOptions,
+  WorkerRopewalk,
+  WorkerSession,
+  WorkerTokenizer,
+} from "./remote_api.js";

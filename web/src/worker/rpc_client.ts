@@ -1,20 +1,15 @@
 // The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
-import { expose, wrap } from "comlink";
+import { expose, transfer, wrap } from "comlink";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmFile } from "../load/load.js";
-import type { Piece } from "../model/session/generate.js";
+import { type Callback, CALLBACKS, type LocalOptions } from "./arguments.js";
 import { registerErrorTransfer } from "./error_transfer.js";
-import {
-  type Call,
-  type Callback,
-  CALLBACKS,
-  type ClientMethods,
-  type CloneableOptions,
-  type Endpoint,
-  type HelperMethods,
-  type RemoteServer,
-  type Reply,
-} from "./protocol.js";
+import type { ClientMethods, Endpoint, HelperMethods, RemoteServer, Reply, Request } from "./protocol.js";
+
+/** A request, and what of it is transferred instead of copied. @internal */
+export interface Message extends Omit<Request, "call" | "callbacks"> {
+  readonly transfers: Transferable[];
+}
 
 /** A started thread, in a page or in Node. @internal */
 export interface Thread {
@@ -36,21 +31,16 @@ export interface Thread {
   readonly terminate: () => void;
 }
 
-/** Objects of the Worker that options name by their numbers. They mustn't be garbage-collected, and so disposed of, while they are used. @internal */
-export interface ObjectsInUse {
-  readonly uses?: readonly object[];
+/** What of a call stays in the caller's thread. @internal */
+export interface LocalCall extends Pick<LocalOptions, "signal" | "callbacks"> {
+  /** Objects of the Worker that the call names by their numbers. They mustn't be garbage-collected, and so disposed of, while they are used. */
+  readonly uses: readonly object[];
 }
 
-/** Options that can't be cloned. */
-interface LocalOptions extends ObjectsInUse {
-  signal?: AbortSignal;
-  onProgress?: (progress: never) => void;
-  onWarning?: (message: string) => void;
-}
-
-/** The callbacks of a call, and what the first of them that failed threw. */
-interface LocalCallbacks extends ObjectsInUse {
-  readonly callbacks: Pick<LocalOptions, Callback>;
+/** A call that runs, and what the first of its callbacks that failed threw. */
+interface OpenCall {
+  readonly call: number;
+  readonly local: LocalCall;
   thrown?: { readonly error: unknown };
 }
 
@@ -58,7 +48,7 @@ interface LocalCallbacks extends ObjectsInUse {
 export class RpcClient {
   readonly thread: Thread;
   readonly #server: RemoteServer;
-  readonly #callbacks = new Map<number, LocalCallbacks>();
+  readonly #calls = new Map<number, OpenCall>();
   readonly #pending = new Set<(end: Promise<never>) => void>();
   readonly #collected: FinalizationRegistry<number>;
   #lastCall = 0;
@@ -94,56 +84,51 @@ export class RpcClient {
   }
 
   /**
-   * Sends a call with a signal and callbacks. `request` gets the options without them.
-   * @param undo - disposes of a result that was ready before the abort reached the Worker
+   * Sends a call of a method, or the reading of a property.
+   * @param receive - gets the reply before the signal, or a callback that threw, rejects the call
    */
-  async call<Options extends object, T>(
-    options: Options & LocalOptions,
-    request: (server: RemoteServer, call: Call, options: CloneableOptions<Options>) => Promise<T>,
-    undo?: (result: T) => Promise<void>,
-  ): Promise<T> {
-    const { signal } = options;
-    signal?.throwIfAborted();
-    const { call, rest, local, close } = this.#open(options);
+  async call<T>(message: Message, local: LocalCall, receive: (reply: Reply) => T): Promise<T> {
+    local.signal?.throwIfAborted();
+    const { open, close } = this.#open(local);
     try {
-      const result = await this.send((server) => request(server, call, rest));
-      if (signal?.aborted === true || local.thrown !== undefined) await undo?.(result);
-      signal?.throwIfAborted();
-      if (local.thrown !== undefined) throw local.thrown.error;
+      const reply = await this.send((server) => server.invoke(requestOf(open, message)));
+      const result = receive(reply);
+      checkOpen(open);
       return result;
     } catch (error) {
-      throw local.thrown === undefined ? abortReason(error, signal) : local.thrown.error;
+      throw reasonOf(error, open);
     } finally {
       close();
     }
   }
 
   /**
-   * Generates piece by piece. The Worker computes a piece only when it's asked for one, so it never runs ahead.
-   * @param onReply - called after each piece, for example to store the state of the session
+   * Reads a stream step by step. The Worker computes a step only when it's asked for one, so it never runs ahead.
+   * @param receive - gets the reply of each step
    */
-  async *stream<Options extends object>(
-    options: Options & LocalOptions,
-    start: (server: RemoteServer, call: Call, options: CloneableOptions<Options>) => Promise<void>,
-    onReply: (reply: Reply) => void,
-  ): AsyncGenerator<Piece, void, void> {
-    const { signal } = options;
-    const { call, rest, close } = this.#open(options);
+  async *stream<Step>(
+    message: Message,
+    local: LocalCall,
+    receive: (reply: Reply) => void,
+  ): AsyncGenerator<Step, void, void> {
+    const { open, close } = this.#open(local);
+    const { call } = open;
     try {
-      await this.send((server) => start(server, call, rest));
+      await this.send((server) => server.begin(requestOf(open, message)));
       for (;;) {
-        signal?.throwIfAborted();
-        const next = await this.send((server) => server.nextPiece(call.id));
-        onReply(next);
-        if (next.piece === undefined) return;
-        yield next.piece;
+        checkOpen(open);
+        const reply = await this.send((server) => server.next(call));
+        receive(reply);
+        if (open.thrown !== undefined) throw open.thrown.error;
+        if (reply.value === undefined) return;
+        yield reply.value as Step;
       }
     } catch (error) {
-      throw abortReason(error, signal);
+      throw reasonOf(error, open);
     } finally {
       close();
       // fails only if the Worker itself has failed
-      await this.send((server) => server.endGeneration(call.id)).then(onReply, () => undefined);
+      await this.send((server) => server.end(call)).then(receive, () => undefined);
     }
   }
 
@@ -177,12 +162,11 @@ export class RpcClient {
 
   /** Runs a caller's callback. If it throws, its call is aborted and rejects with what it threw, as in this thread. */
   #runCallback(call: number, name: Callback, value: unknown): void {
-    const local = this.#callbacks.get(call);
-    const run = local?.callbacks[name] as ((value: unknown) => void) | undefined;
+    const open = this.#calls.get(call);
     try {
-      run?.(value);
+      open?.local.callbacks[name]?.(value as never);
     } catch (error) {
-      local!.thrown ??= { error };
+      open!.thrown ??= { error };
       this.#abort(call);
     }
   }
@@ -191,27 +175,34 @@ export class RpcClient {
     void this.send((server) => server.abort(call)).catch(() => undefined); // no Worker, no call
   }
 
-  #open<Options extends object>(
-    options: Options & LocalOptions,
-  ): { call: Call; rest: CloneableOptions<Options>; local: LocalCallbacks; close: () => void } {
-    const { signal, onProgress, onWarning, uses = [], ...rest } = options;
-    const id = ++this.#lastCall;
-    const callbacksGiven = { ...(onProgress && { onProgress }), ...(onWarning && { onWarning }) };
-    const local: LocalCallbacks = { callbacks: callbacksGiven, uses };
-    const callbacks = CALLBACKS.filter((name): name is Callback => local.callbacks[name] !== undefined);
-    const abort = (): void => this.#abort(id);
-    this.#callbacks.set(id, local);
-    signal?.addEventListener("abort", abort, { once: true });
+  #open(local: LocalCall): { open: OpenCall; close: () => void } {
+    const call = ++this.#lastCall;
+    const open: OpenCall = { call, local };
+    const abort = (): void => this.#abort(call);
+    this.#calls.set(call, open);
+    local.signal?.addEventListener("abort", abort, { once: true });
     const close = (): void => {
-      this.#callbacks.delete(id);
-      signal?.removeEventListener("abort", abort);
+      this.#calls.delete(call);
+      local.signal?.removeEventListener("abort", abort);
     };
-    return { call: { id, callbacks }, rest, local, close };
+    return { open, close };
   }
 }
 
-/** The caller's abort reason, if the Worker was aborted for it. */
-function abortReason(error: unknown, signal: AbortSignal | undefined): unknown {
+function requestOf({ call, local }: OpenCall, { transfers, ...message }: Message): Request {
+  const callbacks = CALLBACKS.filter((name) => local.callbacks[name] !== undefined);
+  return transfer({ ...message, call, callbacks }, transfers);
+}
+
+/** Throws the signal's reason, or what a callback threw. */
+function checkOpen({ local: { signal }, thrown }: OpenCall): void {
+  signal?.throwIfAborted();
+  if (thrown !== undefined) throw thrown.error;
+}
+
+/** What a callback threw, or the caller's abort reason, if the Worker was aborted for it. */
+function reasonOf(error: unknown, { local: { signal }, thrown }: OpenCall): unknown {
+  if (thrown !== undefined) return thrown.error;
   return signal?.aborted === true && (error as Error | null)?.name === "AbortError" ? signal.reason : error;
 }
 
@@ -222,23 +213,11 @@ function rejected(code: RopewalkErrorCode, field: string, message: string): Prom
 
 /** Sends a request. Throws INVALID_ARGUMENT if it has a value that can't be sent. */
 async function sendTo<T>(server: RemoteServer, request: (server: RemoteServer) => Promise<T>): Promise<T> {
-  let reply: Promise<T>;
   try {
-    // comlink looks into arguments before it sends them, so it throws what a caller's Proxy throws
-    reply = request(server);
+    return await request(server);
   } catch (cause) {
-    if (cause instanceof TypeError) failToSend(cause); // a revoked Proxy
-    throw cause;
+    if (!(cause instanceof DOMException && cause.name === "DataCloneError")) throw cause;
+    const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
+    return fail("INVALID_ARGUMENT", "options", message, { cause });
   }
-  try {
-    return await reply;
-  } catch (cause) {
-    if (cause instanceof DOMException && cause.name === "DataCloneError") failToSend(cause);
-    throw cause;
-  }
-}
-
-function failToSend(cause: unknown): never {
-  const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
-  fail("INVALID_ARGUMENT", "options", message, { cause });
 }

@@ -150,8 +150,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Adds vectors to the inputs of layers, for the tokens that are read from now on, before a hook of {@link
-   * Session.onLayer} sees them; [] adds none. Forks have them too; saved sessions don't.
+   * Adds vectors to the inputs of layers, for the tokens that are read from now on, before a hook of
+   * {@link Session.onLayer} sees them; [] adds none. Forks have them too; saved sessions don't.
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, UNKNOWN_KEY, UNSUPPORTED_MODEL, DISPOSED.
    */
   steer(steering: readonly Steering[]): void {
@@ -294,8 +294,8 @@ export class Session implements Disposable {
 
   /**
    * Raises the context length, by default to the double, with the YaRN factor that reaches it.
-   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as {@link
-   * Session.retune}.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (YaRN can't replace the model's scaling), and as
+   * {@link Session.retune}.
    */
   extend(options?: ExtendOptions): void {
     const { contextLength } = checkOptions(options, EXTEND_OPTIONS);
