@@ -146,7 +146,7 @@ export type Callback = (typeof CALLBACKS)[number];
 /** Options that stay in the caller's thread. */
 export interface LocalOptions {
   readonly signal?: AbortSignal | undefined;
-  readonly callbacks: Partial<Record<Callback, (value: never) => void>>;
+  readonly callbacks: Partial<Record<Callback, (...values: never[]) => void>>;
   /** The option of loading a model. */
   readonly transfer: boolean;
 }

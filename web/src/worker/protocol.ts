@@ -66,7 +66,7 @@ export interface Endpoint {
 
 /** What the server calls in the caller's thread. @internal */
 export interface ClientMethods extends HelperMethods {
-  callback(call: number, name: Callback, value: unknown): void;
+  callback(call: number, name: Callback, values: readonly unknown[]): void;
 }
 
 /** What the server calls in a page, and nowhere else. @internal */

@@ -62,7 +62,7 @@ export class RpcClient {
     this.#collected = new FinalizationRegistry(
       (id) => void this.send((server) => server.dispose(id)).catch(() => undefined),
     );
-    const callback: ClientMethods["callback"] = (call, name, value) => this.#runCallback(call, name, value);
+    const callback: ClientMethods["callback"] = (call, name, values) => this.#runCallback(call, name, values);
     expose({ callback, ...thread.helpers } satisfies Partial<ClientMethods>, thread.endpoint);
     thread.onFailure((reason) =>
       this.#close(() => rejected("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
@@ -161,10 +161,10 @@ export class RpcClient {
   }
 
   /** Runs a caller's callback. If it throws, its call is aborted and rejects with what it threw, as in this thread. */
-  #runCallback(call: number, name: Callback, value: unknown): void {
+  #runCallback(call: number, name: Callback, values: readonly unknown[]): void {
     const open = this.#calls.get(call);
     try {
-      open?.local.callbacks[name]?.(value as never);
+      open?.local.callbacks[name]?.(...(values as never[]));
     } catch (error) {
       open!.thrown ??= { error };
       this.#abort(call);

@@ -121,7 +121,10 @@ export class RpcServer implements ServerMethods {
       received.push({
         ...receiveOptions(options, this.#receiving),
         ...Object.fromEntries(
-          callbacks.map((option) => [option, (value: unknown) => void this.#client.callback(call, option, value)]),
+          callbacks.map((option) => [
+            option,
+            (...values: unknown[]) => void this.#client.callback(call, option, values),
+          ]),
         ),
         ...(names["signal"] === true && { signal }),
       });
