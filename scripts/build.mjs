@@ -43,7 +43,7 @@ const nodeLibraries = ["commander", "cli-progress", "linkedom"];
 const entriesForProgram = {
   name: "entries for the program",
   setup({ onResolve }) {
-    onResolve({ filter: /^(\.\.\/)+(index|doctor)\.node\.js$/ }, ({ path }) => ({
+    onResolve({ filter: /^(\.\.\/)+(index|doctor|worker)\.node\.js$/ }, ({ path }) => ({
       path: `./${path.replace(/^(\.\.\/)+/, "")}`,
       external: true,
     }));

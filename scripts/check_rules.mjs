@@ -60,6 +60,7 @@ const packageFolders = {
     "model",
     "load",
     "doctor",
+    "serving",
     "openai",
     "entries",
   ],

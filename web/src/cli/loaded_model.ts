@@ -1,7 +1,7 @@
 // Loads a model for a command and describes it.
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
-import type { ChatMessage, ChatOptions, HubChoice, Model, ModelOptions, Ropewalk } from "../index.node.js";
+import type { ChatMessage, ChatOptions, HubChoice, Model, ModelOptions } from "../index.node.js";
 import { dateVariables } from "../text/chat/dates.js";
 import { warningsOf } from "../text/chat/problems.js";
 import { formatBytes } from "./format.js";
@@ -79,20 +79,31 @@ export async function modelOptions(
   };
 }
 
+/** A loaded model, here or in a Worker. */
+interface Loaded {
+  readonly info: Model["info"];
+  dispose(): unknown;
+}
+
+/** What loads models, here or in a Worker. */
+interface Loader<Given extends Loaded> {
+  model(source: string, options: ModelOptions): Promise<Given>;
+}
+
 /**
  * Loads a model with a progress bar, calls `use`, and disposes of the model.
  * @param inWords - says a warning of the package in the words of the command; undefined leaves it out
  */
-export async function withModel<T>(
+export async function withModel<T, Given extends Loaded>(
   terminal: Terminal,
-  rw: Ropewalk,
+  rw: Loader<Given>,
   source: string,
   options: ModelOptions,
-  use: (model: Model) => Promise<T>,
+  use: (model: Given) => Promise<T>,
   inWords: WarningWords = warningInCommandWords,
 ): Promise<T> {
   const given: (readonly [message: string, warning: Warning | undefined])[] = [];
-  const load = (update: ProgressBar["update"]): Promise<Model> =>
+  const load = (update: ProgressBar["update"]): Promise<Given> =>
     rw.model(source, {
       ...options,
       onWarning: (message, warning) => given.push([message, warning]),
@@ -110,7 +121,7 @@ export async function withModel<T>(
   try {
     return await use(model);
   } finally {
-    model.dispose();
+    await model.dispose();
   }
 }
 
@@ -121,7 +132,7 @@ export function choiceLine({ repository, commit, file, reason, bytes }: HubChoic
 }
 
 /** A model in a line. */
-export function modelSummary({ info }: Model): string {
+export function modelSummary({ info }: Pick<Model, "info">): string {
   const { name, architecture, parameters, loadedFormats, memory } = info;
   return `${name}: ${architecture}, ${parameters.toLocaleString("en")} weights as ${Object.keys(loadedFormats).join(", ")}, ${formatBytes(memory.weights)}`;
 }

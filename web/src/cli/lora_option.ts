@@ -1,7 +1,7 @@
 // The option --lora, of commands that read or generate text.
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
-import type { AdapterOptions, Model } from "../index.node.js";
+import type { AdapterOptions, LoadAdapterOptions, LoadedAdapter } from "../index.node.js";
 import { withFieldNames } from "../base/field_names.js";
 import { choiceLine } from "./loaded_model.js";
 import { hubOptions } from "./hub_options.js";
@@ -40,10 +40,15 @@ function parseAdapter(text: string): NamedAdapter {
   return isScale ? { source, scale: Number(scale) } : { source: text, scale: 1 };
 }
 
+/** A model, here or in a Worker. */
+interface AdaptableModel {
+  loadAdapter(source: string, options: LoadAdapterOptions): Promise<LoadedAdapter>;
+}
+
 /** Loads the adapters, in the order in which they were named. */
 export async function loadAdapters(
   terminal: Terminal,
-  model: Model,
+  model: AdaptableModel,
   { lora = [] }: LoraFlags,
   signal: AbortSignal,
 ): Promise<{ adapters?: AdapterOptions }> {

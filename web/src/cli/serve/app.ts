@@ -4,9 +4,10 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { messageOf, show } from "../../base/show.js";
-import type { AdapterOptions, Model } from "../../index.node.js";
+import type { AdapterOptions } from "../../index.node.js";
 import { type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
+import type { ServedModel } from "../../serving/served_model.js";
 import { RequestQueue } from "./queue.js";
 import { inServerWords } from "./server_words.js";
 
@@ -43,7 +44,7 @@ export interface App {
 
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
-export function createApp(model: Model, settings: AppSettings): App {
+export function createApp(model: ServedModel, settings: AppSettings): App {
   const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters, chats } = settings;
   const client = openaiClient(model, {
     ...chats,

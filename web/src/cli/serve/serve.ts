@@ -1,9 +1,8 @@
-// `ropewalk serve`: a local server with OpenAI's paths.
+// `ropewalk serve`: a local server with OpenAI's paths. The model runs in a Worker, so that this thread answers while it computes.
 import { basename, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { fail } from "../../base/errors.js";
 import { isFolder } from "../../files/node_files.js";
-import { load } from "../../index.node.js";
 import { interruptible } from "../interrupt.js";
 import {
   chatTemplateOption,
@@ -86,30 +85,35 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const isLocal = LOOPBACK.test(host);
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");
-  const rw = await load({ threads: flags.threads });
-  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
-    const { adapters } = await loadAdapters(terminal, model, flags, signal);
-    const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
-    const chats = {
-      ...messageOptionsFrom(flags),
-      onWarning: (message: string) => terminal.note(`warning: ${message}`),
-    };
-    const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters, chats });
-    const server = await listen(app.fetch, host, port);
-    if (!isLocal && token === undefined)
-      terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
-    if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
-      terminal.note(
-        "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
-      );
-    terminal.note(modelSummary(model));
-    terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-    await app.close();
-    await server.close();
-    terminal.result({ model: model.info.name, address: server.address, requests: app.requests() });
-  });
+  const { load } = await import("../../worker.node.js");
+  const rw = await load({ threads: flags.threads, signal });
+  try {
+    await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+      const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
+      const { adapters } = await loadAdapters(terminal, model, flags, signal);
+      const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
+      const chats = {
+        ...messageOptionsFrom(flags),
+        onWarning: (message: string) => terminal.note(`warning: ${message}`),
+      };
+      const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters, chats });
+      const server = await listen(app.fetch, host, port);
+      if (!isLocal && token === undefined)
+        terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
+      if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
+        terminal.note(
+          "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
+        );
+      terminal.note(modelSummary(model));
+      terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await app.close();
+      await server.close();
+      terminal.result({ model: model.info.name, address: server.address, requests: app.requests() });
+    });
+  } finally {
+    await rw.dispose();
+  }
 }
 
 /** A variable that is empty, and not in quotes, leaves the next option as the token. */
