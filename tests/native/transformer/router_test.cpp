@@ -1,5 +1,5 @@
 // Routing of tokens to experts, compared with sorting; gathering and scattering of rows.
-#include "transformer/router.h"
+#include "transformer/blocks/router.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "transformer/per_layer.h"
+#include "transformer/blocks/per_layer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,34 +38,37 @@ bool PerLayer::allocate(const ModelConfig& c, int count) {
          mix_.resize(rows(p.streams * p.streams));
 }
 
-void PerLayer::begin(const Projector& multiply, const Weights& weights, const int* tokens, const float* x) {
-  const ModelConfig& c = weights.config();
+void PerLayer::begin(const ForwardPass& pass, const float* x) {
+  const ModelConfig& c = pass.config();
+  const int* tokens = pass.sequences.token_ids();
   const int size = c.per_layer.size, all = c.layers * size;
   input_.set(x, hidden_size_, count_, hidden_size_);
-  multiply(Stage::embedding, input_, {{&weights[ModelMatrix::per_layer_projection], nullptr, projected_.data(), all}});
+  pass.multiply(Stage::embedding, input_, {{&pass.weights[ModelMatrix::per_layer_projection], nullptr, projected_.data(), all}});
   const float embedding_scale = std::sqrt(static_cast<float>(size)), projection_scale = inverse_root(hidden_size_);
   each_in_parallel(count_, kRowWork * all, [&](int t) {
     float* embedding = embeddings_.data() + elements(t, all);
     float* projected = projected_.data() + elements(t, all);
-    read_row(weights[ModelMatrix::per_layer_embedding], tokens[t] < c.per_layer.vocabulary_size ? tokens[t] : 0, embedding);
+    read_row(pass.weights[ModelMatrix::per_layer_embedding], tokens[t] < c.per_layer.vocabulary_size ? tokens[t] : 0, embedding);
     for (int i = 0; i < all; ++i) projected[i] *= projection_scale;
     for (int layer = 0; layer < c.layers; ++layer)
-      normalize(c.norm, projected + layer * size, size, weights[ModelVector::per_layer_projection_norm], nullptr, projected + layer * size);
+      normalize(c.norm, projected + layer * size, size, pass.weights[ModelVector::per_layer_projection_norm], nullptr,
+                projected + layer * size);
     for (int i = 0; i < all; ++i) embedding[i] = (embedding[i] * embedding_scale + projected[i]) * inverse_root(2);
   });
   if (c.per_layer.streams == 0) return;
   copy(x, stream(0));
   for (int part = 1; part < c.per_layer.streams; ++part) {
-    multiply(Stage::embedding, input_, {{&weights.stream(ModelMatrix::streams_in, part - 1), nullptr, stream(part), hidden_size_}});
+    pass.multiply(Stage::embedding, input_,
+                  {{&pass.weights.stream(ModelMatrix::streams_in, part - 1), nullptr, stream(part), hidden_size_}});
     match_magnitude(x, stream(part));
   }
 }
 
-void PerLayer::predict(const Projector& multiply, const Weights& weights, int layer, float* x) {
-  const PerLayerConfig& p = weights.config().per_layer;
+void PerLayer::predict(const ForwardPass& pass, int layer, float* x) {
+  const PerLayerConfig& p = pass.config().per_layer;
   if (p.streams == 0) return;
   const int streams = p.streams;
-  mix_streams(multiply, weights, layer, stream(p.active_stream), LayerMatrix::stream_prediction, streams * streams);
+  mix_streams(pass, layer, stream(p.active_stream), LayerMatrix::stream_prediction, streams * streams);
   each_in_parallel(count_, kRowWork * streams * streams * hidden_size_, [&](int t) {
     const float* mix = mix_.data() + elements(t, streams * streams);
     for (int to = 0; to < streams; ++to) {
@@ -81,15 +84,15 @@ void PerLayer::predict(const Projector& multiply, const Weights& weights, int la
   copy(predicted_.data() + elements(p.active_stream * count_, hidden_size_), x);
 }
 
-void PerLayer::add_laurel(const Projector& multiply, const Weights& weights, int layer, const float* input, float* x) {
-  const ModelConfig& c = weights.config();
-  const LayerWeights& w = weights.layer(layer);
+void PerLayer::add_laurel(const ForwardPass& pass, int layer, const float* input, float* x) {
+  const ModelConfig& c = pass.config();
+  const LayerWeights& w = pass.weights.layer(layer);
   const int rank = c.per_layer.laurel;
   if (rank == 0) return;
   input_.set(input, hidden_size_, count_, hidden_size_);
-  multiply(Stage::residual, input_, {{&w[LayerMatrix::laurel_down], nullptr, small_.data(), rank}});
+  pass.multiply(Stage::residual, input_, {{&w[LayerMatrix::laurel_down], nullptr, small_.data(), rank}});
   input_.set(small_.data(), rank, count_, rank);
-  multiply(Stage::residual, input_, {{&w[LayerMatrix::laurel_up], nullptr, row_.data(), hidden_size_}});
+  pass.multiply(Stage::residual, input_, {{&w[LayerMatrix::laurel_up], nullptr, row_.data(), hidden_size_}});
   each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
     const std::ptrdiff_t at = elements(t, hidden_size_);
     float* row = row_.data() + at;
@@ -98,21 +101,21 @@ void PerLayer::add_laurel(const Projector& multiply, const Weights& weights, int
   });
 }
 
-void PerLayer::end_layer(const Projector& multiply, const Weights& weights, int layer, float* x) {
-  const ModelConfig& c = weights.config();
-  const LayerWeights& w = weights.layer(layer);
+void PerLayer::end_layer(const ForwardPass& pass, int layer, float* x) {
+  const ModelConfig& c = pass.config();
+  const LayerWeights& w = pass.weights.layer(layer);
   const PerLayerConfig& p = c.per_layer;
   const float* layer_scale = w[LayerVector::layer_scale];
   if (p.streams == 0) {
     if (p.size == 0 && layer_scale == nullptr) return;
-    if (p.size > 0) embed_layer(multiply, weights, layer, x);
+    if (p.size > 0) embed_layer(pass, layer, x);
     each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
       for (std::ptrdiff_t i = elements(t, hidden_size_); i < elements(t + 1, hidden_size_); ++i)
         x[i] = (x[i] + (p.size > 0 ? row_[i] : 0)) * (layer_scale == nullptr ? 1 : *layer_scale);
     });
     return;
   }
-  mix_streams(multiply, weights, layer, x, LayerMatrix::stream_correction, p.streams);
+  mix_streams(pass, layer, x, LayerMatrix::stream_correction, p.streams);
   each_in_parallel(count_, kRowWork * p.streams * hidden_size_, [&](int t) {
     const float* computed = x + elements(t, hidden_size_);
     const float* active = predicted_.data() + elements(p.active_stream * count_ + t, hidden_size_);
@@ -127,20 +130,21 @@ void PerLayer::end_layer(const Projector& multiply, const Weights& weights, int 
   if (const float* scale = w[LayerVector::stream_scale]; scale != nullptr) {
     for (std::ptrdiff_t i = 0; i < elements(count_, hidden_size_); ++i) x[i] *= scale[i % hidden_size_];
   }
-  embed_layer(multiply, weights, layer, x);
+  embed_layer(pass, layer, x);
   for (int part = 1; part < p.streams; ++part) {
     float* corrected = stream(part);
     for (std::ptrdiff_t i = 0; i < elements(count_, hidden_size_); ++i) corrected[i] += row_[i];
   }
 }
 
-void PerLayer::merge(const Projector& multiply, const Weights& weights, float* x) {
-  const int streams = weights.config().per_layer.streams;
+void PerLayer::merge(const ForwardPass& pass, float* x) {
+  const int streams = pass.config().per_layer.streams;
   if (streams == 0) return;
   copy(stream(0), x);
   for (int part = 1; part < streams; ++part) {
     input_.set(stream(part), hidden_size_, count_, hidden_size_);
-    multiply(Stage::residual, input_, {{&weights.stream(ModelMatrix::streams_out, part - 1), nullptr, row_.data(), hidden_size_}});
+    pass.multiply(Stage::residual, input_,
+                  {{&pass.weights.stream(ModelMatrix::streams_out, part - 1), nullptr, row_.data(), hidden_size_}});
     match_magnitude(stream(0), row_.data());
     for (std::ptrdiff_t i = 0; i < elements(count_, hidden_size_); ++i) x[i] += row_[i];
   }
@@ -159,9 +163,9 @@ void PerLayer::match_magnitude(const float* like, float* rows) {
 }
 
 // mix_ = W_mix tanh(W_router norm(x) / hidden_size), [count][size].
-void PerLayer::mix_streams(const Projector& multiply, const Weights& weights, int layer, const float* x, LayerMatrix mix, int size) {
-  const ModelConfig& c = weights.config();
-  const LayerWeights& w = weights.layer(layer);
+void PerLayer::mix_streams(const ForwardPass& pass, int layer, const float* x, LayerMatrix mix, int size) {
+  const ModelConfig& c = pass.config();
+  const LayerWeights& w = pass.weights.layer(layer);
   const int streams = c.per_layer.streams;
   each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
     float* row = row_.data() + elements(t, hidden_size_);
@@ -169,19 +173,19 @@ void PerLayer::mix_streams(const Projector& multiply, const Weights& weights, in
     for (int i = 0; i < hidden_size_; ++i) row[i] /= static_cast<float>(hidden_size_);
   });
   input_.set(row_.data(), hidden_size_, count_, hidden_size_);
-  multiply(Stage::residual, input_, {{&w[LayerMatrix::stream_router], nullptr, routed_.data(), streams}});
+  pass.multiply(Stage::residual, input_, {{&w[LayerMatrix::stream_router], nullptr, routed_.data(), streams}});
   for (std::ptrdiff_t i = 0; i < elements(count_, streams); ++i) routed_[i] = tanh_f32(routed_[i]);
   input_.set(routed_.data(), streams, count_, streams);
-  multiply(Stage::residual, input_, {{&w[mix], nullptr, mix_.data(), size}});
+  pass.multiply(Stage::residual, input_, {{&w[mix], nullptr, mix_.data(), size}});
 }
 
 // row_ = norm(W_output (activation(W_gate x) · embedding of the layer)).
-void PerLayer::embed_layer(const Projector& multiply, const Weights& weights, int layer, const float* x) {
-  const ModelConfig& c = weights.config();
-  const LayerWeights& w = weights.layer(layer);
+void PerLayer::embed_layer(const ForwardPass& pass, int layer, const float* x) {
+  const ModelConfig& c = pass.config();
+  const LayerWeights& w = pass.weights.layer(layer);
   const int size = c.per_layer.size;
   input_.set(x, hidden_size_, count_, hidden_size_);
-  multiply(Stage::residual, input_, {{&w[LayerMatrix::per_layer_gate], nullptr, small_.data(), size}});
+  pass.multiply(Stage::residual, input_, {{&w[LayerMatrix::per_layer_gate], nullptr, small_.data(), size}});
   each_in_parallel(count_, kActivationWork * size, [&](int t) {
     float* gate = small_.data() + elements(t, size);
     const float* embedding = embeddings_.data() + elements(t * c.layers + layer, size);
@@ -189,7 +193,7 @@ void PerLayer::embed_layer(const Projector& multiply, const Weights& weights, in
     for (int i = 0; i < size; ++i) gate[i] *= embedding[i];
   });
   input_.set(small_.data(), size, count_, size);
-  multiply(Stage::residual, input_, {{&w[LayerMatrix::per_layer_output], nullptr, row_.data(), hidden_size_}});
+  pass.multiply(Stage::residual, input_, {{&w[LayerMatrix::per_layer_output], nullptr, row_.data(), hidden_size_}});
   each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
     float* row = row_.data() + elements(t, hidden_size_);
     normalize(c.norm, row, hidden_size_, w[LayerVector::per_layer_norm], nullptr, row);

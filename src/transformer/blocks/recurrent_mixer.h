@@ -4,17 +4,9 @@
 
 #include <span>
 
-#include "transformer/projector.h"
-#include "transformer/weights.h"
+#include "transformer/blocks/forward_pass.h"
 
 namespace ropewalk {
-
-// The rows of one text in a run, with the state of a recurrent layer before them and the memory of the state after them.
-struct StateRows {
-  int first, count;
-  const float* from;
-  float* to;
-};
 
 class RecurrentMixer {
  public:
@@ -23,14 +15,12 @@ class RecurrentMixer {
   // Computes the output of a layer, [rows][hidden_size], from its input, [rows][hidden_size], where rows is at most what was allocated:
   // those of the texts, one after the other. Reads the state of each text and writes that after its last token: Weights::state_size()
   // floats each.
-  void run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& weights, const float* input,
-           std::span<const StateRows> texts, float* out);
+  void run(const ForwardPass& pass, int layer, const float* input, std::span<const StateRows> texts, float* out);
 
  private:
   // One layer's call.
   struct Call {
-    const Projector& multiply;
-    const ModelConfig& config;
+    const ForwardPass& pass;
     const RecurrenceConfig& sizes;
     Recurrence kind;
     const LayerWeights& weights;

@@ -3,8 +3,7 @@
 // which all heads share, and neither keys nor values of heads are ever computed.
 #pragma once
 
-#include "transformer/projector.h"
-#include "transformer/weights.h"
+#include "transformer/blocks/forward_pass.h"
 
 namespace ropewalk {
 
@@ -14,11 +13,10 @@ class LatentAttention {
 
   // Computes the rows that are rotated and cached, [count][row_size], and the queries that meet them, [count][heads][row_size], from the
   // hidden states [count][hidden_size]. The rotated part comes first in both.
-  void project(const Projector& multiply, const ModelConfig& config, const LayerWeights& weights, const float* input, float* queries,
-               float* rows);
+  void project(const ForwardPass& pass, const LayerWeights& weights, const float* input, float* queries, float* rows);
 
   // The outputs of heads, [count][heads · value], of attended rows, [count][heads][row_size].
-  const float* values(const Projector& multiply, const ModelConfig& config, const LayerWeights& weights, const float* attended);
+  const float* values(const ForwardPass& pass, const LayerWeights& weights, const float* attended);
 
  private:
   int count_ = 0;

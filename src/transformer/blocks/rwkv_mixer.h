@@ -16,9 +16,7 @@
 #include <cstddef>
 #include <span>
 
-#include "transformer/projector.h"
-#include "transformer/recurrent_mixer.h"
-#include "transformer/weights.h"
+#include "transformer/blocks/forward_pass.h"
 
 namespace ropewalk {
 
@@ -29,14 +27,12 @@ class RwkvMixer {
   // Computes the output of a layer, [rows][hidden_size], from its input, [rows][hidden_size]: the rows of the texts, one after the other.
   // Layers come in their order, because the first leaves its values to the others. Reads the state of each text from its beginning, and
   // writes that after its last token: the last input, [hidden_size], then that of the scan.
-  void run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& weights, const float* input,
-           std::span<const StateRows> texts, float* out);
+  void run(const ForwardPass& pass, int layer, const float* input, std::span<const StateRows> texts, float* out);
 
  private:
   // One layer's call.
   struct Call {
-    const Projector& multiply;
-    const ModelConfig& config;
+    const ForwardPass& pass;
     const LayerConfig& layer;
     const LayerWeights& weights;
     const float* input;

@@ -1,4 +1,4 @@
-#include "transformer/router.h"
+#include "transformer/blocks/router.h"
 
 #include <algorithm>
 #include <functional>

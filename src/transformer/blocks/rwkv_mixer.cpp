@@ -1,4 +1,4 @@
-#include "transformer/rwkv_mixer.h"
+#include "transformer/blocks/rwkv_mixer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,13 +32,15 @@ bool RwkvMixer::allocate(const ModelConfig& config, int count) {
          low_.resize(rows(std::max({c.decay_rank, c.rate_rank, c.share_rank, c.gate_rank})));
 }
 
-void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const LayerConfig& layer, const LayerWeights& w,
-                    const float* input, std::span<const StateRows> texts, float* out) {
+void RwkvMixer::run(const ForwardPass& pass, int index, const float* input, std::span<const StateRows> texts, float* out) {
+  const ModelConfig& config = pass.config();
+  const LayerConfig& layer = pass.weights.layer_config(index);
+  const LayerWeights& w = pass.weights.layer(index);
   const RecurrenceConfig& c = config.recurrence;
   const int hidden = config.hidden_size, count = texts.back().first + texts.back().count;
   count_ = count;
   float* values = layer.shares_values ? values_.data() : first_values_.data();
-  const Call call = {multiply, config, layer, w, input, texts, values, first_values_.data()};
+  const Call call = {pass, layer, w, input, texts, values, first_values_.data()};
   project(call);
   {
     const StageTimer timer(Stage::attention);
@@ -54,12 +56,12 @@ void RwkvMixer::run(const Projector& multiply, const ModelConfig& config, const 
     each_in_parallel(count, 4 * kRowWork * c.inner, [&](int t) { finish_token(call, t); });
   }
   inner_.set(mixed_.data(), c.inner, count, c.inner);
-  multiply(Stage::attention_output, inner_, {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, hidden}});
+  pass.multiply(Stage::attention_output, inner_, {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, hidden}});
   scale_rows(out, count, hidden, config.multipliers.recurrent_out);
 }
 
 void RwkvMixer::project(const Call& call) {
-  const RecurrenceConfig& c = call.config.recurrence;
+  const RecurrenceConfig& c = call.pass.config().recurrence;
   using Of = LayerMatrix;
   shift(call, query);
   project_shifted(call, Of::recurrent_query, projected_query_.data());
@@ -79,7 +81,7 @@ void RwkvMixer::project(const Call& call) {
 }
 
 void RwkvMixer::shift(const Call& call, Shifted row) {
-  const int hidden = call.config.hidden_size;
+  const int hidden = call.pass.config().hidden_size;
   const float* shares = call.weights[LayerVector::token_shift] + elements(row, hidden);
   const StageTimer timer(Stage::activation);
   for (const StateRows& text : call.texts) {
@@ -90,18 +92,18 @@ void RwkvMixer::shift(const Call& call, Shifted row) {
 }
 
 void RwkvMixer::project_shifted(const Call& call, LayerMatrix slot, float* out) {
-  call.multiply(Stage::query_key_value, input_, {{&call.weights[slot], nullptr, out, call.config.recurrence.inner}});
+  call.pass.multiply(Stage::query_key_value, input_, {{&call.weights[slot], nullptr, out, call.pass.config().recurrence.inner}});
 }
 
 void RwkvMixer::project_low(const Call& call, const LowRank& low, const float* bias, float* out) {
-  call.multiply(Stage::query_key_value, input_, {{&call.weights[low.down], nullptr, low_.data(), low.rank}});
+  call.pass.multiply(Stage::query_key_value, input_, {{&call.weights[low.down], nullptr, low_.data(), low.rank}});
   if (low.activate != nullptr) low.activate(low_.data(), elements(count_, low.rank));
   inner_.set(low_.data(), low.rank, count_, low.rank);
-  call.multiply(Stage::query_key_value, inner_, {{&call.weights[low.up], bias, out, call.config.recurrence.inner}});
+  call.pass.multiply(Stage::query_key_value, inner_, {{&call.weights[low.up], bias, out, call.pass.config().recurrence.inner}});
 }
 
 void RwkvMixer::prepare_token(const Call& call, int t) {
-  const RecurrenceConfig& c = call.config.recurrence;
+  const RecurrenceConfig& c = call.pass.config().recurrence;
   const LayerWeights& w = call.weights;
   float *decays = decays_.data() + elements(t, c.inner), *rates = rates_.data() + elements(t, c.inner);
   sigmoid(decays, c.inner);
@@ -141,7 +143,7 @@ void RwkvMixer::prepare_token(const Call& call, int t) {
 }
 
 void RwkvMixer::finish_token(const Call& call, int t) {
-  const RecurrenceConfig& c = call.config.recurrence;
+  const RecurrenceConfig& c = call.pass.config().recurrence;
   const int size = value_size(c);
   const float *weight = call.weights[LayerVector::recurrent_norm], *bias = call.weights[LayerVector::recurrent_norm_bias];
   const float *values = call.values + elements(t, c.inner), *gates = gates_.data() + elements(t, c.inner);

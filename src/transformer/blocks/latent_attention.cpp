@@ -1,4 +1,4 @@
-#include "transformer/latent_attention.h"
+#include "transformer/blocks/latent_attention.h"
 
 #include <algorithm>
 
@@ -15,23 +15,23 @@ bool LatentAttention::allocate(const ModelConfig& config, int count) {
          rows_.resize(rows(row_size(c))) && values_.resize(rows(config.heads * c.value));
 }
 
-void LatentAttention::project(const Projector& multiply, const ModelConfig& config, const LayerWeights& w, const float* input,
-                              float* queries, float* rows) {
+void LatentAttention::project(const ForwardPass& pass, const LayerWeights& w, const float* input, float* queries, float* rows) {
+  const ModelConfig& config = pass.config();
   const LatentConfig& c = config.latent;
   const int query = c.plain + c.rotated, row = row_size(c);
   const Product query_product = {&w[LayerMatrix::query], w[LayerVector::query_bias], queries_.data(), config.heads * query};
   const Product row_product = {&w[LayerMatrix::latent], nullptr, rows_.data(), row};
   input_.set(input, config.hidden_size, count_, config.hidden_size);
   if (c.query > 0) {
-    multiply(Stage::query_key_value, input_, {{&w[LayerMatrix::query_latent], nullptr, query_latents_.data(), c.query}, row_product});
+    pass.multiply(Stage::query_key_value, input_, {{&w[LayerMatrix::query_latent], nullptr, query_latents_.data(), c.query}, row_product});
     each_in_parallel(count_, kRowWork * c.query, [&](int t) {
       float* latent = query_latents_.data() + elements(t, c.query);
       normalize(config.latent_norm, latent, c.query, w[LayerVector::query_latent_norm], nullptr, latent);
     });
     input_.set(query_latents_.data(), c.query, count_, c.query);
-    multiply(Stage::query_key_value, input_, {query_product});
+    pass.multiply(Stage::query_key_value, input_, {query_product});
   } else {
-    multiply(Stage::query_key_value, input_, {query_product, row_product});
+    pass.multiply(Stage::query_key_value, input_, {query_product, row_product});
   }
 
   each_in_parallel(count_, kRowWork * (row + config.heads * c.rotated), [&](int t) {
@@ -46,17 +46,18 @@ void LatentAttention::project(const Projector& multiply, const ModelConfig& conf
   });
   for (int head = 0; head < config.heads; ++head) {
     head_.set(queries_.data() + head * query, config.heads * query, count_, c.plain);
-    multiply(Stage::query_key_value, head_,
-             {{&w.of_head(LayerMatrix::key_up, head), nullptr, queries + head * row + c.rotated, config.heads * row}});
+    pass.multiply(Stage::query_key_value, head_,
+                  {{&w.of_head(LayerMatrix::key_up, head), nullptr, queries + head * row + c.rotated, config.heads * row}});
   }
 }
 
-const float* LatentAttention::values(const Projector& multiply, const ModelConfig& config, const LayerWeights& w, const float* attended) {
+const float* LatentAttention::values(const ForwardPass& pass, const LayerWeights& w, const float* attended) {
+  const ModelConfig& config = pass.config();
   const LatentConfig& c = config.latent;
   for (int head = 0; head < config.heads; ++head) {
     head_.set(attended + head * row_size(c) + c.rotated, config.heads * row_size(c), count_, c.latent);
-    multiply(Stage::attention_output, head_,
-             {{&w.of_head(LayerMatrix::value_up, head), nullptr, values_.data() + head * c.value, config.heads * c.value}});
+    pass.multiply(Stage::attention_output, head_,
+                  {{&w.of_head(LayerMatrix::value_up, head), nullptr, values_.data() + head * c.value, config.heads * c.value}});
   }
   return values_.data();
 }

@@ -1,4 +1,4 @@
-#include "transformer/recurrent_mixer.h"
+#include "transformer/blocks/recurrent_mixer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,10 +37,12 @@ bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
          selected_.resize(rows(c.step_rank + 2 * c.key_size));
 }
 
-void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, Recurrence kind, const LayerWeights& w, const float* input,
-                         std::span<const StateRows> texts, float* out) {
+void RecurrentMixer::run(const ForwardPass& pass, int layer, const float* input, std::span<const StateRows> texts, float* out) {
+  const ModelConfig& config = pass.config();
+  const Recurrence kind = pass.weights.layer_config(layer).recurrence;
+  const LayerWeights& w = pass.weights.layer(layer);
   count_ = texts.back().first + texts.back().count;
-  const Call call = {multiply, config, config.recurrence, kind, w, texts};
+  const Call call = {pass, config.recurrence, kind, w, texts};
   input_.set(input, config.hidden_size, count_, config.hidden_size);
   switch (kind) {
     case Recurrence::none:
@@ -51,16 +53,16 @@ void RecurrentMixer::run(const Projector& multiply, const ModelConfig& config, R
     case Recurrence::mamba: scan_channels(call); break;
   }
   inner_.set(mixed_.data(), call.sizes.inner, count_, call.sizes.inner);
-  multiply(Stage::attention_output, inner_,
-           {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, config.hidden_size}});
+  pass.multiply(Stage::attention_output, inner_,
+                {{&w[LayerMatrix::recurrent_out], w[LayerVector::recurrent_out_bias], out, config.hidden_size}});
   scale_rows(out, count_, config.hidden_size, config.multipliers.recurrent_out);
 }
 
 void RecurrentMixer::convolve_gated(const Call& call) {
   const LayerWeights& w = call.weights;
   const int size = call.sizes.inner;
-  call.multiply(Stage::query_key_value, input_,
-                {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), 3 * size}});
+  call.pass.multiply(Stage::query_key_value, input_,
+                     {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), 3 * size}});
   const StageTimer timer(Stage::attention);
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     const float* row = projected_.data() + elements(t, 3 * size);
@@ -85,9 +87,9 @@ void RecurrentMixer::scan_heads(const Call& call) {
   const Product step = {&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_bias], steps_.data(), c.heads};
   if (is_delta) {
     const Product strength = {&w[LayerMatrix::recurrent_strength], nullptr, strengths_.data(), c.heads};
-    call.multiply(Stage::query_key_value, input_, {in, gate, step, strength});
+    call.pass.multiply(Stage::query_key_value, input_, {in, gate, step, strength});
   } else {
-    call.multiply(Stage::query_key_value, input_, {in, gate, step});
+    call.pass.multiply(Stage::query_key_value, input_, {in, gate, step});
     scale_projected(call);
   }
   convolve_projected(call);
@@ -129,7 +131,7 @@ void RecurrentMixer::scan_heads(const Call& call) {
 
 void RecurrentMixer::scale_projected(const Call& call) {
   const RecurrenceConfig& c = call.sizes;
-  const Multipliers& m = call.config.multipliers;
+  const Multipliers& m = call.pass.config().multipliers;
   const int channels = convolution_channels(c, call.kind), keys = c.key_heads * c.key_size;
   scale_rows(gate_.data(), count_, c.inner, m.recurrent_gate);
   scale_rows(steps_.data(), count_, c.heads, m.recurrent_step);
@@ -200,7 +202,7 @@ void RecurrentMixer::normalize_gated(const Call& call) {
     if (!is_norm_first) activate_gated(Activation::silu, gate, row, c.inner);
     for (int part = 0; part < parts; ++part) {
       float* x = row + part * size;
-      normalize(call.config.norm, x, size, is_delta ? weight : weight + part * size, nullptr, x);
+      normalize(call.pass.config().norm, x, size, is_delta ? weight : weight + part * size, nullptr, x);
     }
     if (is_norm_first) activate_gated(Activation::silu, gate, row, c.inner);
   });
@@ -210,16 +212,16 @@ void RecurrentMixer::scan_channels(const Call& call) {
   const LayerWeights& w = call.weights;
   const RecurrenceConfig& c = call.sizes;
   const int row = c.step_rank + 2 * c.key_size;
-  call.multiply(Stage::query_key_value, input_,
-                {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), c.inner},
-                 {&w[LayerMatrix::recurrent_gate], w[LayerVector::recurrent_gate_bias], gate_.data(), c.inner}});
+  call.pass.multiply(Stage::query_key_value, input_,
+                     {{&w[LayerMatrix::recurrent_in], w[LayerVector::recurrent_in_bias], projected_.data(), c.inner},
+                      {&w[LayerMatrix::recurrent_gate], w[LayerVector::recurrent_gate_bias], gate_.data(), c.inner}});
   convolve_projected(call);
   inner_.set(convolved_.data(), c.inner, count_, c.inner);
-  call.multiply(Stage::query_key_value, inner_, {{&w[LayerMatrix::recurrent_select], nullptr, selected_.data(), row}});
+  call.pass.multiply(Stage::query_key_value, inner_, {{&w[LayerMatrix::recurrent_select], nullptr, selected_.data(), row}});
   if (c.select_norm_epsilon != 0) normalize_selected(call);
   inner_.set(selected_.data(), row, count_, c.step_rank);
-  call.multiply(Stage::query_key_value, inner_,
-                {{&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_offset], steps_.data(), c.inner}});
+  call.pass.multiply(Stage::query_key_value, inner_,
+                     {{&w[LayerMatrix::recurrent_step], w[LayerVector::recurrent_step_offset], steps_.data(), c.inner}});
 
   const StageTimer timer(Stage::attention);
   each_in_parallel(count_, kActivationWork * c.inner, [&](int t) { softplus(steps_.data() + elements(t, c.inner), c.inner); });
