@@ -1,28 +1,11 @@
 #include "transformer/forward.h"
 
-#include <algorithm>
-
 #include "base/thread_pool.h"
+#include "transformer/blocks/embedding.h"
 #include "vectors/normalize_rows.h"
 #include "vectors/row_work.h"
 
 namespace ropewalk {
-namespace {
-
-// Adds a row of an embedding to x, with memory for the row.
-void add_row(const WeightMatrix& embedding, int row, float* memory, float* x) {
-  read_row(embedding, row, memory);
-  for (int i = 0; i < embedding.columns; ++i) x[i] += memory[i];
-}
-
-// A damaged weight of a layer stays visible in the sum of the layers, while products of quantized inputs would hide it.
-bool are_finite(const float* x, std::ptrdiff_t size) {
-  float sum = 0;  // 0 · x is NaN for every x that isn't finite
-  for (std::ptrdiff_t i = 0; i < size; ++i) sum += 0 * x[i];
-  return sum == 0;
-}
-
-}  // namespace
 
 Status Forward::run(const Weights& weights, std::span<const TextTokens> texts) {
   const Status status = begin(weights, texts);
@@ -34,6 +17,11 @@ Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens
   if (const Status status = sequences_.take(weights, texts, tokens); status != Status::ok) return status;
   const Status status = begin(weights);
   return status == Status::ok ? run_layers() : status;
+}
+
+Status Forward::run_layers() {
+  while (next_layer_ < weights_->config().layers && status_ == Status::ok) run_next_layer();
+  return end();
 }
 
 Status Forward::begin(const Weights& weights, std::span<const TextTokens> texts) {
@@ -49,40 +37,10 @@ Status Forward::begin(const Weights& weights) {
   next_layer_ = 0;
   status_ = Status::ok;
   sequences_.begin();
-  embed();
+  embed(pass(weights), normed_.data(), residual_.data());
   if (weights.config().per_layer.size > 0) per_layer_.begin(pass(weights), residual_.data());
   if (status_ != Status::ok) count_ = 0;
   return status_;
-}
-
-Status Forward::run_layers() {
-  while (next_layer_ < weights_->config().layers && status_ == Status::ok) run_next_layer();
-  return end();
-}
-
-Status Forward::run_next_layer() {
-  run_layer(next_layer_++);
-  return status_;
-}
-
-Status Forward::end() {
-  const ForwardPass run = pass(*weights_);
-  if (run.config().per_layer.size > 0) per_layer_.merge(run, residual_.data());
-  hidden_ = Head::normalize(run, residual_.data(), normed_.data());
-  run.multiply.keep(thread_pool().status());
-  const bool is_checked = sequences_.whole() == nullptr;
-  if (is_checked && !are_finite(hidden_, elements(count_, run.config().hidden_size))) run.multiply.keep(Status::hidden_not_finite);
-  if (status_ == Status::ok) {
-    sequences_.commit();
-  } else {
-    cancel();
-  }
-  return status_;
-}
-
-void Forward::cancel() {
-  sequences_.cancel();
-  count_ = 0;
 }
 
 bool Forward::allocate(int count) {
@@ -90,23 +48,12 @@ bool Forward::allocate(int count) {
   for (Buffer<float>* buffer : {&residual_, &normed_, &mixed_, &feed_forward_out_}) {
     if (!buffer->resize(static_cast<std::uint64_t>(count) * c.hidden_size)) return false;
   }
-  return mixer_.allocate(*weights_, count) && feed_forward_.allocate(*weights_, count) && per_layer_.allocate(c, count);
+  return token_mixer_.allocate(*weights_, count) && feed_forward_.allocate(*weights_, count) && per_layer_.allocate(c, count);
 }
 
-void Forward::embed() {
-  const StageTimer timer(Stage::embedding);
-  const Weights& w = *weights_;
-  const ModelConfig& c = w.config();
-  const WholeTexts* whole = sequences_.whole();
-  const float* norm = w[ModelVector::embedding_norm];
-  each_in_parallel(count_, kRowWork * c.hidden_size, [&](int t) {
-    float *x = residual_.data() + elements(t, c.hidden_size), *memory = normed_.data() + elements(t, c.hidden_size);
-    read_row(w.embedding(), sequences_.token_ids()[t], x);
-    for (int i = 0; i < c.hidden_size; ++i) x[i] *= c.embedding_scale;
-    if (whole != nullptr && c.positions > 0) add_row(w[ModelMatrix::positions], whole->position(t), memory, x);
-    if (whole != nullptr && c.token_types > 0) add_row(w[ModelMatrix::token_types], whole->type(t), memory, x);
-    if (norm != nullptr) normalize(c.norm, x, c.hidden_size, norm, w[ModelVector::embedding_norm_bias], x);
-  });
+Status Forward::run_next_layer() {
+  run_layer(next_layer_++);
+  return status_;
 }
 
 void Forward::run_layer(int layer) {
@@ -114,17 +61,17 @@ void Forward::run_layer(int layer) {
   const ModelConfig& c = run.config();
   const LayerConfig& l = weights_->layer_config(layer);
   const LayerWeights& w = weights_->layer(layer);
-  float *x = residual_.data(), *normed = normed_.data(), *mixed = mixed_.data(), *fed = feed_forward_out_.data();
-  const auto normalized = [&](LayerVector weight, LayerVector bias) {
-    return normalized_rows(c.norm, x, count_, c.hidden_size, w[weight], w[bias], normed);
+  float *x = residual_.data(), *mixed = mixed_.data(), *fed = feed_forward_out_.data();
+  const auto normalized_x = [&](LayerVector weight, LayerVector bias) {
+    return normalized_rows(c.norm, x, count_, c.hidden_size, w[weight], w[bias], normed_.data());
   };
   const auto add_mixed = [&] { add_to_residual(mixed, w[LayerVector::attention_post_norm], w[LayerVector::attention_post_norm_bias]); };
 
   per_layer_.predict(run, layer, x);
   const float* input = x;
   if (mixes_tokens(l)) {
-    input = normalized(LayerVector::attention_norm, LayerVector::attention_norm_bias);
-    mixer_.run(run, layer, input, mixed);
+    input = normalized_x(LayerVector::attention_norm, LayerVector::attention_norm_bias);
+    token_mixer_.run(run, layer, input, mixed);
     if (!c.is_parallel) add_mixed();
   }
   per_layer_.add_laurel(run, layer, input, x);
@@ -132,7 +79,7 @@ void Forward::run_layer(int layer) {
   if (!l.has_feed_forward) return;
   // In a parallel layer, feed-forward has the input of attention, unless it has its own norm.
   const bool shares_input = c.is_parallel && w[LayerVector::feed_forward_norm] == nullptr;
-  if (!shares_input) input = normalized(LayerVector::feed_forward_norm, LayerVector::feed_forward_norm_bias);
+  if (!shares_input) input = normalized_x(LayerVector::feed_forward_norm, LayerVector::feed_forward_norm_bias);
   feed_forward_.run(run, layer, input, x, fed);
   if (c.is_parallel) add_mixed();
   add_to_residual(fed, w[LayerVector::feed_forward_post_norm], w[LayerVector::feed_forward_post_norm_bias]);
@@ -151,6 +98,32 @@ void Forward::add_to_residual(float* rows, const float* post_norm, const float* 
   });
 }
 
+Status Forward::end() {
+  const ForwardPass run = pass(*weights_);
+  if (run.config().per_layer.size > 0) per_layer_.merge(run, residual_.data());
+  hidden_ = Head::normalize(run, residual_.data(), normed_.data());
+  run.multiply.keep(thread_pool().status());
+  if (!sequences_.are_whole() && !hidden_are_finite()) run.multiply.keep(Status::hidden_not_finite);
+  if (status_ == Status::ok) {
+    sequences_.commit();
+  } else {
+    cancel();
+  }
+  return status_;
+}
+
+// A damaged weight of a layer stays visible in the sum of the layers, while products of quantized inputs would hide it.
+bool Forward::hidden_are_finite() const {
+  float sum = 0;  // 0 · x is NaN for every x that isn't finite
+  for (std::ptrdiff_t i = 0, size = elements(count_, weights_->config().hidden_size); i < size; ++i) sum += 0 * hidden_[i];
+  return sum == 0;
+}
+
+void Forward::cancel() {
+  sequences_.cancel();
+  count_ = 0;
+}
+
 Status Forward::logits(const Weights& weights, int first, int count, float* out) {
   if (first < 0 || count < 1 || first > count_ - count) return Status::token_count_out_of_range;
   status_ = Status::ok;
@@ -158,7 +131,7 @@ Status Forward::logits(const Weights& weights, int first, int count, float* out)
 }
 
 Status Forward::last_logits(const Weights& weights, float* const* out) {
-  if (count_ == 0 || sequences_.whole() != nullptr) return Status::token_count_out_of_range;
+  if (count_ == 0 || sequences_.are_whole()) return Status::token_count_out_of_range;
   status_ = Status::ok;
   return head_.last_logits(pass(weights), hidden_, out);
 }
@@ -167,15 +140,15 @@ Status Forward::attention_weights(const Weights& weights, KvCache& cache, int se
   if (layer < 0 || layer >= weights.config().layers) return Status::layer_out_of_range;
   if (count_ == 0) return Status::token_count_out_of_range;
   if (!weights.layer_config(layer).has_attention) return Status::layer_out_of_range;
-  return mixer_.attention().weights_of_last(weights, cache, sequence, layer, out);
+  return token_mixer_.attention().weights_of_last(weights, cache, sequence, layer, out);
 }
 
 Status Forward::attention_weights(int token, float* out) {
-  const bool has_one = sequences_.parts().size() == 1 && sequences_.whole() == nullptr;
-  if (token < 0 || token >= count_ || !has_one) return Status::token_count_out_of_range;
+  const bool has_one_memory = sequences_.parts().size() == 1 && !sequences_.are_whole();
+  if (token < 0 || token >= count_ || !has_one_memory) return Status::token_count_out_of_range;
   const int layer = next_layer_ - 1;
   if (layer < 0 || !weights_->layer_config(layer).has_attention) return Status::layer_out_of_range;
-  return mixer_.attention().weights_of_token(pass(*weights_), layer, token, out);
+  return token_mixer_.attention().weights_of_token(pass(*weights_), layer, token, out);
 }
 
 }  // namespace ropewalk

@@ -64,7 +64,7 @@ class Forward {
   // Between two steps: the input of the next layer, [tokens()][hidden_size]. May be changed. With several residual streams, one of them.
   float* residual() { return residual_.data(); }
   // After a layer with attention: its queries as they read the keys, [tokens()][heads][the layer's head_dim].
-  const float* queries() const { return mixer_.attention().queries(); }
+  const float* queries() const { return token_mixer_.attention().queries(); }
   // After a layer with attention, if the run has one text: the weights with which each head read the keys for one of the tokens,
   // [heads][tokens of the sequence up to that token]. Returns layer_out_of_range without attention, token_count_out_of_range, out_of_memory
   // or ok.
@@ -92,10 +92,10 @@ class Forward {
   Status begin(const Weights& weights);
   Status run_layers();
   [[nodiscard]] bool allocate(int count);
-  void embed();
   void run_layer(int layer);
   // x = x + residual_scale · norm(rows), or norm(x + residual_scale · rows).
   void add_to_residual(float* rows, const float* post_norm, const float* bias);
+  bool hidden_are_finite() const;
   ForwardPass pass(const Weights& weights) { return {weights, sequences_, {kernels_, &status_, &adapters_}, count_}; }
 
   const MatmulKernels* kernels_ = &fastest_matmul_kernels();
@@ -109,9 +109,9 @@ class Forward {
 
   Buffer<float> residual_;          // x, [count][hidden_size]
   Buffer<float> normed_;            // norm(x), [count][hidden_size]
-  Buffer<float> mixed_;             // the output of mixer_, [count][hidden_size]
+  Buffer<float> mixed_;             // the output of token_mixer_, [count][hidden_size]
   Buffer<float> feed_forward_out_;  // the output of feed_forward_, [count][hidden_size]
-  TokenMixer mixer_;
+  TokenMixer token_mixer_;
   FeedForward feed_forward_;
   PerLayer per_layer_;
   Head head_;

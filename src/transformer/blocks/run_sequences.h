@@ -56,6 +56,7 @@ class RunSequences {
   int tokens() const { return static_cast<int>(tokens_.size()); }
   const int* token_ids() const { return tokens_.data(); }
   std::span<const Part> parts() const { return {parts_.data(), parts_.size()}; }
+  bool are_whole() const { return whole_ != nullptr; }
   // The whole sequences of this run; null for runs with memories.
   const WholeTexts* whole() const { return whole_; }
 
