@@ -14,12 +14,59 @@ namespace {
 // Operations per pair (thread_pool.h).
 constexpr std::int64_t kPairWork = 8;
 
+bool have_same_xpos(const FrequencyPlan& a, const FrequencyPlan& b) {
+  return a.xpos_scale.size() == b.xpos_scale.size() && a.xpos_scale_base == b.xpos_scale_base && a.xpos_center == b.xpos_center;
+}
+
+// The positions of a sequence after a move. A plan accepts a range of positions, so the ends are enough to check.
+struct MovedRange {
+  double smallest = 0;
+  double largest = 0;
+  double rise = 0;  // how far up any token moves
+};
+
+// The sequence must not be empty.
+Status find_range(const KvSequence& cached, int axes, const KeyMove& move, MovedRange& range) {
+  for (int slot = 0; slot < cached.tokens(); ++slot) {
+    for (int axis = 0; axis < axes; ++axis) {
+      const double position = move.at(cached, axis, slot);
+      if (!(std::fabs(position) <= kPositionLimit)) return Status::position_out_of_range;
+      range.smallest = slot + axis == 0 ? position : std::min(range.smallest, position);
+      range.largest = slot + axis == 0 ? position : std::max(range.largest, position);
+      range.rise = std::max(range.rise, position - cached.position(axis, slot));
+    }
+  }
+  return Status::ok;
+}
+
+Status check_range(const FrequencyPlan& plan, const MovedRange& range) {
+  const double ends[2] = {range.smallest, range.largest};
+  return check_positions(plan, {0, ends, 1, 1, 2});
+}
+
 }  // namespace
 
 double xpos_growth(const FrequencyPlan& plan, double largest_position) {
   if (plan.xpos_scale.empty()) return 1;
   const double power = std::max(0.0, (largest_position - plan.xpos_center) / plan.xpos_scale_base);
   return reproducible_pow(1 / plan.xpos_scale[0], power);  // the first pair's zeta is the smallest
+}
+
+Status plan_at(const RopeConfig& config, double length, FrequencyPlan& plan) { return make_plan(config, std::max(1.0, length), plan); }
+
+Status check_scale(RowType type, const KvSequence& cached, const FrequencyPlan& plan, double growth) {
+  constexpr double kRounding = 1 - 1e-6;  // so that keys which append() has accepted always pass
+  const double largest = cached.largest_key() * growth * std::max(1.0, plan.attention_factor) * kRotationGrowth * kRounding;
+  return largest <= largest_storable(type) ? Status::ok : Status::key_not_finite;
+}
+
+Status check_keys(const KvGeometry& geometry, const KvSequence& cached, const KeyMove& move, const FrequencyPlan& from,
+                  const FrequencyPlan& to) {
+  if (cached.tokens() == 0) return Status::ok;
+  MovedRange range;
+  if (const Status status = find_range(cached, geometry.axes(), move, range); status != Status::ok) return status;
+  if (const Status status = check_range(to, range); status != Status::ok) return status;
+  return check_scale(geometry.type(), cached, to, xpos_growth(to, have_same_xpos(from, to) ? to.xpos_center + range.rise : range.largest));
 }
 
 Status KeyRerotation::prepare(const KvGeometry& geometry, const FrequencyPlan& from, const FrequencyPlan& to) {

@@ -24,12 +24,19 @@ inline bool covers(const FrequencyPlan& plan, double length) { return length >= 
 // The largest factor by which xPos scales keys at positions up to `largest_position`: keys past its center grow. 1 without xPos.
 double xpos_growth(const FrequencyPlan& plan, double largest_position);
 
-// One rotation of all keys of a rope in a sequence.
-struct KeyTurn {
-  int rope = 0;
-  int sequence = 0;
-  FrequencyPlan from, to;
-};
+// Largest factor by which rotation can enlarge an element of a key: √2, plus room for rounding.
+constexpr double kRotationGrowth = 1.5;
+
+// The plan of a rope for a length of at least 1.
+Status plan_at(const RopeConfig& config, double length, FrequencyPlan& plan);
+
+// Checks that keys still fit their storage under a plan if xPos makes them `growth` times as large. Returns key_not_finite or ok.
+Status check_scale(RowType type, const KvSequence& cached, const FrequencyPlan& plan, double growth);
+
+// Checks that keys can go from one plan to another while their tokens move. Returns position_out_of_range, a status of check_positions(),
+// key_not_finite or ok.
+Status check_keys(const KvGeometry& geometry, const KvSequence& cached, const KeyMove& move, const FrequencyPlan& from,
+                  const FrequencyPlan& to);
 
 class KeyRerotation {
  public:

@@ -45,10 +45,9 @@ Status Forward::begin(const Weights& weights) {
 
 bool Forward::allocate(int count) {
   const ModelConfig& c = weights_->config();
-  for (Buffer<float>* buffer : {&residual_, &normed_, &mixed_, &feed_forward_out_}) {
-    if (!buffer->resize(static_cast<std::uint64_t>(count) * c.hidden_size)) return false;
-  }
-  return token_mixer_.allocate(*weights_, count) && feed_forward_.allocate(*weights_, count) && per_layer_.allocate(c, count);
+  const std::uint64_t hidden = static_cast<std::uint64_t>(count) * c.hidden_size;
+  return resize({{&residual_, hidden}, {&normed_, hidden}, {&mixed_, hidden}, {&feed_forward_out_, hidden}}) &&
+         token_mixer_.allocate(*weights_, count) && feed_forward_.allocate(*weights_, count) && per_layer_.allocate(c, count);
 }
 
 Status Forward::run_next_layer() {

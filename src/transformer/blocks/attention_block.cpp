@@ -33,13 +33,19 @@ AttentionOptions options_of(const Weights& weights, int layer) {
 
 bool AttentionBlock::allocate(const ModelConfig& c, int count) {
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  const int query_size = c.heads * c.head_dim, key_size = c.kv_heads * c.head_dim;
-  if (!queries_.resize(rows(query_size)) || !attended_.resize(rows(query_size)) || !keys_.resize(rows(key_size)) ||
-      !values_.resize(rows(key_size)) || !last_queries_.resize(static_cast<std::uint64_t>(c.layers) * query_size) ||
-      !rotated_weight_.resize(c.head_dim) || !ones_.resize(c.head_dim) || !temperatures_.resize(count))
-    return false;
+  const std::uint64_t queries = rows(c.heads * c.head_dim), keys = rows(c.kv_heads * c.head_dim), head_dim = c.head_dim;
+  const bool has_memory = resize({{&queries_, queries},
+                                  {&attended_, queries},
+                                  {&gates_, c.gates_attention ? queries : 0},
+                                  {&keys_, keys},
+                                  {&values_, keys},
+                                  {&last_queries_, static_cast<std::uint64_t>(c.layers) * c.heads * c.head_dim},
+                                  {&rotated_weight_, head_dim},
+                                  {&ones_, head_dim},
+                                  {&temperatures_, rows(1)}});
+  if (!has_memory) return false;
   std::fill_n(ones_.data(), c.head_dim, 1.0f);
-  return (!c.gates_attention || gates_.resize(rows(query_size))) && (c.latent.latent == 0 || latent_.allocate(c, count));
+  return c.latent.latent == 0 || latent_.allocate(c, count);
 }
 
 void AttentionBlock::run(const ForwardPass& pass, int layer, const float* input, float* out) {

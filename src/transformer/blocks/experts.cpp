@@ -11,8 +11,8 @@ namespace ropewalk {
 
 bool Experts::allocate(const ModelConfig& c, int count) {
   const std::uint64_t hidden = static_cast<std::uint64_t>(count) * c.hidden_size;
-  return rows_.resize(hidden) && normalized_.resize(hidden) && router_.resize(c.experts, c.routing, count) &&
-         (c.shared_expert_size == 0 || gate_terms_.resize(count));
+  return resize({{&rows_, hidden}, {&normalized_, hidden}, {&gate_terms_, static_cast<std::uint64_t>(count)}}) &&
+         router_.resize(c.experts, c.routing, count);
 }
 
 void Experts::run(const ForwardPass& pass, int layer, const float* input, const float* residual, Mlp& mlp, float* out) {

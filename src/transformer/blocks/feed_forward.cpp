@@ -11,8 +11,9 @@ bool FeedForward::allocate(const Weights& weights, int count) {
   const ModelConfig& c = weights.config();
   bool has_shift = false;
   for (int i = 0; i < c.layers; ++i) has_shift |= weights.layer(i)[LayerVector::feed_forward_shift] != nullptr;
+  const std::uint64_t shifted = has_shift ? static_cast<std::uint64_t>(count) * c.hidden_size : 0;
   return mlp_.allocate(c, c.experts > 0 ? count : std::min(count, kForwardTokens)) && (c.experts == 0 || experts_.allocate(c, count)) &&
-         (!has_shift || shifted_.resize(static_cast<std::uint64_t>(count) * c.hidden_size));
+         resize({{&shifted_, shifted}});
 }
 
 void FeedForward::run(const ForwardPass& pass, int layer, const float* unshifted, const float* residual, float* out) {

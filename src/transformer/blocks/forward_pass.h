@@ -7,6 +7,20 @@
 
 namespace ropewalk {
 
+// A buffer of a block, and the number of floats that it needs.
+struct BufferSize {
+  Buffer<float>* buffer;
+  std::uint64_t size;
+};
+
+// Resizes buffers. Returns false if out of memory.
+[[nodiscard]] inline bool resize(std::initializer_list<BufferSize> sizes) {
+  for (const BufferSize& size : sizes) {
+    if (!size.buffer->resize(size.size)) return false;
+  }
+  return true;
+}
+
 struct ForwardPass {
   const Weights& weights;
   RunSequences& sequences;

@@ -31,9 +31,8 @@ Status Head::logits(const ForwardPass& pass, const float* hidden, int count, flo
 Status Head::last_logits(const ForwardPass& pass, const float* hidden, float* const* outs) {
   const std::span<const RunSequences::Part> parts = pass.sequences.parts();
   const int size = pass.config().hidden_size, vocabulary = pass.config().vocabulary_size, count = static_cast<int>(parts.size());
-  if (!last_hidden_.resize(static_cast<std::uint64_t>(count) * size) ||
-      !last_logits_.resize(static_cast<std::uint64_t>(count) * vocabulary))
-    return Status::out_of_memory;
+  const std::uint64_t rows = count;
+  if (!resize({{&last_hidden_, rows * size}, {&last_logits_, rows * vocabulary}})) return Status::out_of_memory;
   for (int i = 0; i < count; ++i)
     std::copy_n(hidden + elements(parts[i].first + parts[i].count - 1, size), size, last_hidden_.data() + elements(i, size));
   if (const Status status = logits(pass, last_hidden_.data(), count, last_logits_.data()); status != Status::ok) return status;

@@ -11,8 +11,10 @@ bool LatentAttention::allocate(const ModelConfig& config, int count) {
   count_ = count;
   const LatentConfig& c = config.latent;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  return query_latents_.resize(rows(c.query)) && queries_.resize(rows(config.heads * (c.plain + c.rotated))) &&
-         rows_.resize(rows(row_size(c))) && values_.resize(rows(config.heads * c.value));
+  return resize({{&query_latents_, rows(c.query)},
+                 {&queries_, rows(config.heads * (c.plain + c.rotated))},
+                 {&rows_, rows(row_size(c))},
+                 {&values_, rows(config.heads * c.value)}});
 }
 
 void LatentAttention::project(const ForwardPass& pass, const LayerWeights& w, const float* input, float* queries, float* rows) {

@@ -11,7 +11,7 @@ namespace ropewalk {
 
 bool Mlp::allocate(const ModelConfig& c, int rows) {
   const std::uint64_t size = static_cast<std::uint64_t>(rows) * std::max({c.feed_forward_size, c.expert_size, c.shared_expert_size});
-  return gate_.resize(size) && up_.resize(size);
+  return resize({{&gate_, size}, {&up_, size}});
 }
 
 void Mlp::run(const ForwardPass& pass, const FeedForwardWeights& w, const LayerConfig& layer, const float* input, int rows, float* out) {

@@ -28,14 +28,15 @@ bool PerLayer::allocate(const ModelConfig& c, int count) {
   const PerLayerConfig& p = c.per_layer;
   if (p.size == 0 && p.streams == 0 && p.laurel == 0) return true;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  for (Buffer<float>* buffer : {&embeddings_, &projected_}) {
-    if (!buffer->resize(rows(c.layers * p.size))) return false;
-  }
-  for (Buffer<float>* buffer : {&streams_, &predicted_}) {
-    if (!buffer->resize(rows(c.hidden_size) * p.streams)) return false;
-  }
-  return small_.resize(rows(std::max(p.size, p.laurel))) && row_.resize(rows(c.hidden_size)) && routed_.resize(rows(p.streams)) &&
-         mix_.resize(rows(p.streams * p.streams));
+  const std::uint64_t all_layers = rows(c.layers * p.size), all_streams = rows(c.hidden_size) * p.streams;
+  return resize({{&embeddings_, all_layers},
+                 {&projected_, all_layers},
+                 {&streams_, all_streams},
+                 {&predicted_, all_streams},
+                 {&small_, rows(std::max(p.size, p.laurel))},
+                 {&row_, rows(c.hidden_size)},
+                 {&routed_, rows(p.streams)},
+                 {&mix_, rows(p.streams * p.streams)}});
 }
 
 void PerLayer::begin(const ForwardPass& pass, const float* x) {

@@ -31,10 +31,16 @@ bool RecurrentMixer::allocate(const ModelConfig& config, int count) {
   const RecurrenceConfig& c = config.recurrence;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
   const int channels = convolution_channels(c, Recurrence::delta);  // the most
-  return projected_.resize(rows(std::max(3 * c.inner, channels))) && convolved_.resize(rows(channels)) && gate_.resize(rows(c.inner)) &&
-         mixed_.resize(rows(c.inner)) && steps_.resize(rows(c.step_rank > 0 ? c.inner : c.heads)) && strengths_.resize(rows(c.heads)) &&
-         keys_.resize(rows(c.key_heads * padded_keys(c.key_size))) && queries_.resize(rows(c.key_heads * padded_keys(c.key_size))) &&
-         selected_.resize(rows(c.step_rank + 2 * c.key_size));
+  const std::uint64_t inner = rows(c.inner), keys = rows(c.key_heads * padded_keys(c.key_size));
+  return resize({{&projected_, rows(std::max(3 * c.inner, channels))},
+                 {&convolved_, rows(channels)},
+                 {&gate_, inner},
+                 {&mixed_, inner},
+                 {&steps_, rows(c.step_rank > 0 ? c.inner : c.heads)},
+                 {&strengths_, rows(c.heads)},
+                 {&keys_, keys},
+                 {&queries_, keys},
+                 {&selected_, rows(c.step_rank + 2 * c.key_size)}});
 }
 
 void RecurrentMixer::run(const ForwardPass& pass, int layer, const float* input, std::span<const StateRows> texts, float* out) {

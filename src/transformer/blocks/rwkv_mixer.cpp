@@ -21,15 +21,24 @@ constexpr float kLargestDecay = 0.60653066f;  // e^(-1/2): a key keeps at least 
 bool RwkvMixer::allocate(const ModelConfig& config, int count) {
   const RecurrenceConfig& c = config.recurrence;
   const auto rows = [count](int size) { return static_cast<std::uint64_t>(count) * size; };
-  for (Buffer<float>* buffer :
-       {&projected_query_, &projected_key_, &decays_, &rates_, &shares_, &gates_, &mixed_, &values_, &first_values_}) {
-    if (!buffer->resize(rows(c.inner))) return false;
-  }
-  for (Buffer<float>* buffer : {&queries_, &kept_, &keys_, &removed_, &changes_}) {
-    if (!buffer->resize(rows(c.heads * padded_keys(c.key_size)))) return false;
-  }
-  return shifted_.resize(rows(config.hidden_size)) && bonuses_.resize(rows(c.heads)) &&
-         low_.resize(rows(std::max({c.decay_rank, c.rate_rank, c.share_rank, c.gate_rank})));
+  const std::uint64_t inner = rows(c.inner), keys = rows(c.heads * padded_keys(c.key_size));
+  return resize({{&projected_query_, inner},
+                 {&projected_key_, inner},
+                 {&decays_, inner},
+                 {&rates_, inner},
+                 {&shares_, inner},
+                 {&gates_, inner},
+                 {&mixed_, inner},
+                 {&values_, inner},
+                 {&first_values_, inner},
+                 {&queries_, keys},
+                 {&kept_, keys},
+                 {&keys_, keys},
+                 {&removed_, keys},
+                 {&changes_, keys},
+                 {&shifted_, rows(config.hidden_size)},
+                 {&bonuses_, rows(c.heads)},
+                 {&low_, rows(std::max({c.decay_rank, c.rate_rank, c.share_rank, c.gate_rank}))}});
 }
 
 void RwkvMixer::run(const ForwardPass& pass, int index, const float* input, std::span<const StateRows> texts, float* out) {

@@ -20,7 +20,7 @@ bool TokenMixer::allocate(const Weights& weights, int count) {
   const std::uint64_t hidden = static_cast<std::uint64_t>(count) * c.hidden_size;
   const bool scales_inputs = c.multipliers.attention_in != 1 || c.multipliers.recurrent_in != 1;
   return attention_.allocate(c, count) && (!has_recurrence || recurrent_.allocate(c, count)) && (!has_rwkv || rwkv_.allocate(c, count)) &&
-         (!scales_inputs || scaled_.resize(hidden)) && (!has_both || recurrent_out_.resize(hidden));
+         resize({{&scaled_, scales_inputs ? hidden : 0}, {&recurrent_out_, has_both ? hidden : 0}});
 }
 
 void TokenMixer::run(const ForwardPass& pass, int layer, const float* input, float* out) {
