@@ -48,7 +48,7 @@ bool are_finite(KvStorage& storage, const KvSequence& cached) {
 
 }  // namespace
 
-Status copy_prefix(const KvStorage& source, int from, KvStorage& target, int to, int tokens) {
+Status copy_tokens(const KvStorage& source, int from, KvStorage& target, int to, int tokens) {
   if (const Status status = source.check_sequence(from); status != Status::ok) return status;
   if (const Status status = target.check_sequence(to); status != Status::ok) return status;
   const KvSequence& copied = source.sequences[from];
@@ -65,7 +65,7 @@ Status copy_prefix(const KvStorage& source, int from, KvStorage& target, int to,
   return replaced.copy(copied, tokens);
 }
 
-Status adopt(KvStorage& storage, int sequence, KvSequence&& restored, const FrequencyPlan* from) {
+Status adopt_sequence(KvStorage& storage, int sequence, KvSequence&& restored, const FrequencyPlan* from) {
   if (const Status status = storage.check_sequence(sequence); status != Status::ok) return status;
   if (restored.tokens() > storage.max_tokens) return Status::cache_full;
   if (storage.mode == KeyMode::raw || storage.rope_count == 0) {

@@ -6,9 +6,9 @@
 namespace ropewalk {
 
 // As KvCache::copy_prefix().
-Status copy_prefix(const KvStorage& source, int from, KvStorage& target, int to, int tokens);
+Status copy_tokens(const KvStorage& source, int from, KvStorage& target, int to, int tokens);
 
 // As KvCache::adopt().
-Status adopt(KvStorage& storage, int sequence, KvSequence&& restored, const FrequencyPlan* from);
+Status adopt_sequence(KvStorage& storage, int sequence, KvSequence&& restored, const FrequencyPlan* from);
 
 }  // namespace ropewalk

@@ -64,26 +64,26 @@ class KvCache {
   double attention_factor(int layer, int sequence) { return attention_.attention_factor(layer, sequence); }
 
   // Keeps the first `tokens` tokens of a sequence.
-  Status truncate(int sequence, int tokens) { return ropewalk::truncate(storage_, sequence, tokens); }
+  Status truncate(int sequence, int tokens) { return truncate_tokens(storage_, sequence, tokens); }
 
   // Keeps the first `keep` tokens, discards the next `discard`, and moves the rest down by the gap: the first of them gets the position of
   // the first discarded token. Changes nothing on failure.
-  Status shift(int sequence, int keep, int discard) { return ropewalk::shift(storage_, sequence, keep, discard); }
+  Status shift(int sequence, int keep, int discard) { return shift_tokens(storage_, sequence, keep, discard); }
   // What shift() would return, except out_of_memory.
-  Status can_shift(int sequence, int keep, int discard) const { return ropewalk::can_shift(storage_, sequence, keep, discard); }
+  Status can_shift(int sequence, int keep, int discard) const { return can_shift_tokens(storage_, sequence, keep, discard); }
 
   // Replaces a sequence with a copy of the first `tokens` tokens of another, which may belong to another cache with the same layers, type,
   // mode and ropes (else plans_differ). Both hold the same pages until one of them changes a page: then that one gets its own copy.
   Status copy_prefix(const KvCache& source, int from, int to, int tokens) {
-    return ropewalk::copy_prefix(source.storage_, from, storage_, to, tokens);
+    return copy_tokens(source.storage_, from, storage_, to, tokens);
   }
   Status copy_prefix(int from, int to, int tokens) { return copy_prefix(*this, from, to, tokens); }
 
   // Changes ropes, positions or both. Rotated keys are rotated once, from the old rope and position to the new, and rounded once. Positions
   // must be valid under the ropes after the change. Changes nothing on failure.
-  Status retune(const KvRetune& change) { return ropewalk::retune(storage_, change); }
+  Status retune(const KvRetune& change) { return retune_keys(storage_, change); }
   // What retune() would return, except out_of_memory.
-  Status can_retune(const KvRetune& change) const { return ropewalk::can_retune(storage_, change); }
+  Status can_retune(const KvRetune& change) const { return can_retune_keys(storage_, change); }
 
   // Replaces the config of one rope.
   Status retune(int rope, const RopeConfig& config) { return retune({{&rope, 1}, &config, 0, nullptr}); }
@@ -100,7 +100,7 @@ class KvCache {
   // are re-rotated to this cache's plans for the same planned length. `from` is ignored in raw mode. On failure the cache is unchanged, and
   // `restored` must not be used any more.
   Status adopt(int sequence, KvSequence&& restored, const FrequencyPlan* from) {
-    return ropewalk::adopt(storage_, sequence, std::move(restored), from);
+    return adopt_sequence(storage_, sequence, std::move(restored), from);
   }
 
  private:

@@ -99,7 +99,7 @@ Status check_move(const KvStorage& storage, const KvSequence& cached, const KeyM
   return storage.rope_count == 0 ? check_keys(storage.geometry, cached, move, {}, {}) : Status::ok;
 }
 
-Status can_retune(const KvStorage& storage, const KvRetune& change) {
+Status can_retune_keys(const KvStorage& storage, const KvRetune& change) {
   for (const int rope : change.ropes) {
     if (const Status status = check_new_rope(storage, rope, *change.config); status != Status::ok) return status;
   }
@@ -122,8 +122,8 @@ Status can_retune(const KvStorage& storage, const KvRetune& change) {
   return Status::ok;
 }
 
-Status retune(KvStorage& storage, const KvRetune& change) {
-  if (const Status status = can_retune(storage, change); status != Status::ok) return status;
+Status retune_keys(KvStorage& storage, const KvRetune& change) {
+  if (const Status status = can_retune_keys(storage, change); status != Status::ok) return status;
   // Makes all plans and ropes and allocates all memory before the first key changes.
   std::unique_ptr<KeyChange[]> changes;
   std::size_t count = 0;

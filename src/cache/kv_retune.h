@@ -14,8 +14,8 @@ struct KvRetune {
 };
 
 // As KvCache::retune() and can_retune().
-Status retune(KvStorage& storage, const KvRetune& change);
-Status can_retune(const KvStorage& storage, const KvRetune& change);
+Status retune_keys(KvStorage& storage, const KvRetune& change);
+Status can_retune_keys(const KvStorage& storage, const KvRetune& change);
 
 // Re-rotates a sequence's keys to the plans for a length. Each rope is completed before the next one starts: if a later rope runs out of
 // memory, the keys of earlier ones still match planned_length().

@@ -42,19 +42,19 @@ void apply_move(KvStorage& storage, KvSequence& cached, const KeyMove& move) {
 
 }  // namespace
 
-Status truncate(KvStorage& storage, int sequence, int tokens) {
+Status truncate_tokens(KvStorage& storage, int sequence, int tokens) {
   if (const Status status = storage.check_sequence(sequence); status != Status::ok) return status;
   if (tokens < 0 || tokens > storage.sequences[sequence].tokens()) return Status::token_count_out_of_range;
   storage.sequences[sequence].truncate(tokens);
   return Status::ok;
 }
 
-Status can_shift(const KvStorage& storage, int sequence, int keep, int discard) {
+Status can_shift_tokens(const KvStorage& storage, int sequence, int keep, int discard) {
   double delta;
   return check_shift(storage, sequence, keep, discard, delta);
 }
 
-Status shift(KvStorage& storage, int sequence, int keep, int discard) {
+Status shift_tokens(KvStorage& storage, int sequence, int keep, int discard) {
   double delta;
   if (const Status status = check_shift(storage, sequence, keep, discard, delta); status != Status::ok) return status;
   KvSequence& cached = storage.sequences[sequence];

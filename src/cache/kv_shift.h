@@ -6,10 +6,10 @@
 namespace ropewalk {
 
 // As KvCache::truncate().
-Status truncate(KvStorage& storage, int sequence, int tokens);
+Status truncate_tokens(KvStorage& storage, int sequence, int tokens);
 
 // As KvCache::shift() and can_shift().
-Status shift(KvStorage& storage, int sequence, int keep, int discard);
-Status can_shift(const KvStorage& storage, int sequence, int keep, int discard);
+Status shift_tokens(KvStorage& storage, int sequence, int keep, int discard);
+Status can_shift_tokens(const KvStorage& storage, int sequence, int keep, int discard);
 
 }  // namespace ropewalk
