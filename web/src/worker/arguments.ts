@@ -53,9 +53,21 @@ const prompt = (value: unknown, field = "prompt"): unknown => textOrList(value, 
 
 export const TOKENS: Argument = { send: (value) => listOf(value, "tokens", "token ids") };
 export const TEXT: Argument = { send: text };
+/** A text of several. What can be sent, and is neither text nor a list, is refused by the Worker, which knows the other arguments. */
+const oneOf = (value: unknown, field: string): unknown => {
+  const isSent = typeof value !== "function" && typeof value !== "symbol";
+  const isIterable = typeof value === "object" && value !== null && Symbol.iterator in value;
+  return isSent && !isIterable ? value : listOf(value, field, "text or token ids");
+};
+
 /** One text, or several. */
-export const TEXTS: Argument = { send: (value) => (isList(value) ? value.map(text) : text(value)) };
-export const DOCUMENTS: Argument = { send: (value) => textList(value, "documents").map(text) };
+export const TEXTS: Argument = {
+  send: (value) => (isList(value) ? value.map((item, i) => oneOf(item, `texts[${i}]`)) : oneOf(value, "text")),
+};
+export const QUERY: Argument = { send: (value) => oneOf(value, "query") };
+export const DOCUMENTS: Argument = {
+  send: (value) => textList(value, "documents").map((item, i) => oneOf(item, `documents[${i}]`)),
+};
 export const PROMPT: Argument = { send: (value) => prompt(value) };
 
 export const PROMPTS: Argument = {
@@ -125,8 +137,10 @@ export const ADAPTERS: Argument = {
 const DRAFT: Argument = {
   send: (draft, { idOf, uses }) => {
     const modelInWorker = idOf("model", draft);
-    if (modelInWorker === undefined)
-      return fail("INVALID_ARGUMENT", "draft", `must be a model of the same Worker (got ${show(draft)})`);
+    if (modelInWorker === undefined) {
+      const what = typeof draft === "object" && draft !== null ? "a model of the same Worker" : "a loaded model";
+      return fail("INVALID_ARGUMENT", "draft", `must be ${what} (got ${show(draft)})`);
+    }
     uses.push(draft as object);
     return { modelInWorker };
   },

@@ -38,6 +38,7 @@ import {
   PLAIN,
   PROMPT,
   PROMPTS,
+  QUERY,
   SAVED,
   SOURCE,
   TEXT,
@@ -96,7 +97,7 @@ export const MODEL = {
   renderPrompt: read([PLAIN, PLAIN]),
   perplexity: read([TEXT], PERPLEXITY_OPTIONS),
   embed: read([TEXTS], EMBED_OPTIONS),
-  rank: read([TEXT, DOCUMENTS], RANK_OPTIONS),
+  rank: read([QUERY, DOCUMENTS], RANK_OPTIONS),
   dispose: DISPOSE,
 } as const satisfies Rows<Model>;
 
