@@ -22,6 +22,6 @@ export interface ChatRequest {
   readonly options: GenerateOptions;
   /** The names of its fields. Tools are `tools[0].name` and `tools[0].parameters` here. */
   readonly fieldOf: FieldNames;
-  /** What else can be called if the model has no chat template, for messages: `, or use …`. */
+  /** What else can be called if the model has no chat template, for messages: `, or use …`. @internal */
   readonly otherCalls: readonly Advised[];
 }
