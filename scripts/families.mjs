@@ -2,6 +2,9 @@
 // `node scripts/families.mjs > docs/families.md` after a build.
 
 import { load } from "ropewalk";
+import { IMAGE_ENCODERS, IMAGES } from "../build/package/config/families_refused.js";
+import { refusalOf } from "../build/package/config/family_lookup.js";
+import { isAboutNoRope } from "../build/package/config/no_rope.js";
 import { FAMILY_ROWS, FAMILY_SOURCE, outcome, variants } from "../tests/package/helpers/family_defaults.mjs";
 import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";
@@ -55,14 +58,13 @@ function pairingsOf({ rope }) {
   return [...new Set(Object.values(rope).map(({ pairing }) => pairing))].join(" and ");
 }
 
-/** Why a row is refused: what the error says after the family's name. */
-function reasonOf(row, refused) {
+/** Why a row is refused. */
+function reasonOf({ model_type }, refused) {
   if (refused === undefined) return "transformers can't build the RoPE of the defaults either";
   if (refused.code === "UNKNOWN_FAMILY") return "it isn't known";
-  const [, reason] = /is not supported: (.*)/.exec(refused.message) ?? [];
-  return (
-    reason ?? refused.message.replace(/^[\w.]+: /, "").replace(/is "[\w-]+": this model |"[\w-]+" |of "[\w-]+" /, "")
-  );
+  if (isAboutNoRope(refused)) return "has no RoPE";
+  const reason = refusalOf("hf", model_type) ?? (IMAGE_ENCODERS.test(model_type) ? IMAGES : undefined);
+  return reason ?? refused.problem;
 }
 
 await runMain(import.meta.url, async () => process.stdout.write(await familiesPage()));

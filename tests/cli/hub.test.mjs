@@ -87,7 +87,7 @@ test("tokens: HF_TOKEN, or the file of huggingface_hub", async (t) => {
     assert.equal(refused.status, 1);
     assert.match(
       refused.stderr,
-      /gated: accept its licence on .*org\/stories-GGUF, then make a token .* HF_TOKEN\) \(NETWORK\)/,
+      /gated; accept its licence on .*org\/stories-GGUF, then make a token .* set HF_TOKEN to it \(NETWORK\)/,
     );
     assert.equal((await run(words, { env: { HF_TOKEN: TOKEN } })).status, 0);
     await writeFile(join(folder, "token"), `${TOKEN}\n`);
@@ -110,8 +110,8 @@ test("names that lead nowhere, and paths that exist", async (t) => {
       assert.ok(status > 0);
       assert.match(stderr, message);
     };
-    await fails("org/none", /no model org\/none, or it is private: check the name; .*HF_TOKEN/);
-    await fails(`${stories}@v2`, /no revision v2: check the branch, tag or commit after the @/);
+    await fails("org/none", /no model org\/none, or it is private, .*; check the name, or make a token .*HF_TOKEN/);
+    await fails(`${stories}@v2`, /no revision v2, .*; check the branch, tag or commit after the @/);
     await fails(`${stories}:Q4_K_M`, /no quantization Q4_K_M; it has safetensors/);
     await fails(`${stories}/x.gguf`, /no file x\.gguf at main; it has model\.safetensors/);
     requests.length = 0;

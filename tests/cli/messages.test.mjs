@@ -135,7 +135,7 @@ test("an architecture that isn't supported: the nearest one and the page that li
     const { stdout } = await ropewalk(["inspect", file, "--pairing", "half"]);
     assert.match(
       stdout,
-      /^Ropewalk can't run it: architecture qwen22 is not supported; did you mean qwen2\?; docs\/architectures\.md lists those that are\.$/m,
+      /^Ropewalk can't run it: architecture qwen22 is not supported \(docs\/architectures\.md lists those that are\); did you mean qwen2\?$/m,
     );
   }));
 

@@ -153,7 +153,7 @@ test("errors name the tensor that is missing or has the wrong shape", async () =
     rw.model(written({ keys: { ...keys, "general.architecture": "rwkv6" }, tensors }, "gguf")),
     "UNSUPPORTED_MODEL",
     "model.gguf: general.architecture",
-    /rwkv6 is not supported: another form of RWKV than RWKV-7; docs\/architectures\.md lists those that are$/,
+    /rwkv6 is not supported: another form of RWKV than RWKV-7 \(docs\/architectures\.md lists those that are\)$/,
   );
 });
 

@@ -16,7 +16,7 @@ export * from "./worker/api.js";
 
 function startThread(workerUrl: string | undefined): Thread {
   if (workerUrl !== undefined)
-    fail("INVALID_ARGUMENT", "workerUrl", "is for pages; in Node the script of the Worker is inside the package");
+    fail("INVALID_ARGUMENT", "workerUrl", "is for pages: in Node the script of the Worker is inside the package");
   return { ...nodeThread(script), wasm: ownWasm };
 }
 

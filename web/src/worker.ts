@@ -16,6 +16,11 @@ export * from "./worker/api.js";
 const HELP =
   "import from ropewalk/worker/inline, or pass the address of ropewalk/worker_thread.js as load({ workerUrl })";
 
+const hintAfter = (address: string): string => {
+  const { words } = missingFileHint(address);
+  return words === undefined ? "" : `; ${words}`;
+};
+
 function startThread(workerUrl: string | undefined): Thread {
   if (workerUrl !== undefined) {
     const address = new URL(workerUrl, location.href).href;
@@ -23,7 +28,7 @@ function startThread(workerUrl: string | undefined): Thread {
       isFromOtherOrigin(address)
         ? moduleWorker(address)
         : new Worker(/* webpackIgnore: true */ address, { type: "module" }),
-      `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy${missingFileHint(address)}`,
+      `check that ${address} is served, with the page's Cross-Origin-Embedder-Policy${hintAfter(address)}`,
       helperNextTo(address),
     );
   }
@@ -34,7 +39,7 @@ function startThread(workerUrl: string | undefined): Thread {
     : new Worker(new URL("./worker_thread.js", import.meta.url), { type: "module" });
   const thread = pageThread(
     worker,
-    `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${missingFileHint(script)}; else ${HELP}`,
+    `check that worker_thread.js is served from the folder of worker.js, with the page's Cross-Origin-Embedder-Policy${hintAfter(script)}; else ${HELP}`,
     ownHelper,
   );
   const elsewhere = outsideCache(script);

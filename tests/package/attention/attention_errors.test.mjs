@@ -293,7 +293,7 @@ test("options in the place of v say that v is missing", () => {
   assert.throws(() => rw.attention(q, k, good), {
     code: "INVALID_ARGUMENT",
     field: "v",
-    message: "v: is missing: call attention(q, k, v, options) (got an object in its place)",
+    message: "v: is missing (got an object in its place); call attention(q, k, v, options)",
   });
   raises(() => rw.linearAttention(q, k, good), "INVALID_ARGUMENT", "v");
   raises(() => rw.attention(q, k, v), "INVALID_ARGUMENT", "layout");

@@ -244,7 +244,7 @@ test("attend: a rope for a layer without RoPE", () => {
 
 test("a cache without a rope and a headDim: the message names both", () => {
   const { rope: _, ...others } = good;
-  assert.throws(() => rw.kvCache(others), /^RopewalkError: headDim: is missing: pass `rope`, or `headDim`/);
+  assert.throws(() => rw.kvCache(others), /^RopewalkError: headDim: is missing; pass `rope`, or `headDim`/);
 });
 
 test("restore: a number in place of the options is an error that names restore()", () => {

@@ -232,7 +232,7 @@ test("no width, and a function of a length that isn't given", () => {
     custom(ofLength),
     "INVALID_CONFIG",
     field,
-    /got NaN\); length is undefined without rope_scaling\.lengths/,
+    /got NaN\): length is undefined without rope_scaling\.lengths/,
   );
   rejects(
     base,

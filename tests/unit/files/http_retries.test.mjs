@@ -176,7 +176,7 @@ test("a silent server is retried, then the download fails", async (t) => {
     open(await server(t, () => true), { retries: 1, timeout: 50 }),
     "NETWORK",
     field,
-    /sent nothing for 0\.05 s; gave up after 2 attempts/,
+    /sent nothing for 0\.05 s, and gave up after 2 attempts; try again later/,
   );
 
   const cut = await server(t, stalled(2));

@@ -202,13 +202,13 @@ test("each refusal says what to do", async (t) => {
     "org/gated",
     {},
     "m-Q8_0.gguf: download",
-    /gated: accept its licence on http.*org\/gated, then make a token/,
+    /gated; accept its licence on http.*org\/gated, then make a token/,
   );
   await refused("org/gated", { token: "hf_noAccess" }, "m-Q8_0.gguf: download", /account of the token has no access/);
   await refused("org/gated", { token: "hf_wrong" }, "org/gated: download", /refuses the token/);
   await refused("org/private", {}, "org/private: download", /no model org\/private, or it is private.*make a token/);
   await refused("org/none", { token: TOKEN }, "org/none: download", /no model org\/none.*the token may read it/);
-  await refused(`${name}@v9`, {}, field, /no revision v9: check the branch, tag or commit/);
+  await refused(`${name}@v9`, {}, field, /no revision v9; check the branch, tag or commit/);
   await expectError(
     openModel(fetchOnly, `${name}:Q2_K`, { hub }),
     "INVALID_ARGUMENT",

@@ -172,7 +172,7 @@ test("texts that are almost names, and addresses of pages, are told what a name 
   for (const source of ["gpt2", "org/name@", "org/name:", "huggingface.co/org/name"])
     await assert.rejects(openModel(platform, source), {
       code: "INVALID_FILE",
-      message: /no such file: .*is named org\/name/,
+      message: /no such file: .*; name a model of the Hub as org\/name/,
     });
   for (const source of ["./gpt2", "no-such.gguf"])
     await assert.rejects(openModel(platform, source), {

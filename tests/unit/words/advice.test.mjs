@@ -242,8 +242,32 @@ const CASES = [
     "",
     SAME,
   ],
+  [
+    advise.hubToken({ address: "https://hub.example/settings/tokens", licence: "https://hub.example/org/m" }),
+    "accept its licence on https://hub.example/org/m, then make a token at https://hub.example/settings/tokens and pass it as `token`",
+    "accept its licence on https://hub.example/org/m, then make a token at https://hub.example/settings/tokens and set HF_TOKEN to it",
+    "",
+    SAME,
+  ],
   [advise.hubAddress(), "check the address in `hub`", "check the address of --hub", "", SAME],
   [advise.blobs(), "in a page, pass the files as Blobs", "", "", SAME],
+  [advise.blobs({ all: true }), "pass all of its files as an array of Blobs", "", "", SAME],
+  [advise.code("use a Tensor"), "use a Tensor", "", "", ""],
+  [advise.call({ calls: ["append"], first: true }), "call append() first", "", "", ""],
+  [
+    advise.override({ key: "compat", value: "llama.cpp" }),
+    "set compat to llama.cpp in the overrides",
+    "name it with --set compat=llama.cpp",
+    "",
+    SAME,
+  ],
+  [
+    advise.dispose({ of: ["tensors"], orUse: "smaller ones" }),
+    "dispose of tensors, or use smaller ones",
+    "use a smaller model, or a smaller --context",
+    "send less, or start the server with a smaller --context",
+    SAME,
+  ],
 ];
 
 test("each advice has its words in each front end", () => {
@@ -254,7 +278,7 @@ test("each advice has its words in each front end", () => {
 });
 
 test("each kind of advice is tested here", () => {
-  const kinds = Object.keys(advise).filter((name) => !["either", "boundsOf"].includes(name));
+  const kinds = Object.keys(advise).filter((name) => !["either", "boundsOf", "licenceOf"].includes(name));
   assert.deepEqual(new Set(CASES.map(([{ advice }]) => advice.do)), new Set(kinds));
 });
 

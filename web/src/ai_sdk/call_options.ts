@@ -1,4 +1,5 @@
 // From the options of a call to a request, with warnings about what can't be followed.
+import * as advise from "../base/advice.js";
 import type {
   JSONSchema7,
   LanguageModelV4CallOptions,
@@ -98,7 +99,8 @@ export function readCall(
     fail(
       "INVALID_ARGUMENT",
       `${OWN}.format`,
-      `can't be used with ${forced === undefined ? "an output that has a format" : "a required tool"}; leave one out`,
+      `can't be used with ${forced === undefined ? "an output that has a format" : "a required tool"}`,
+      advise.other("leave one out"),
     );
   const settings = SETTINGS.flatMap(([setting, option]) =>
     call[setting] === undefined ? [] : [[option, call[setting]] as const],

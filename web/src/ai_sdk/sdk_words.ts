@@ -47,6 +47,7 @@ const WORDS: AdviceWords = {
   hubToken: advise.hubToken,
   hubAddress: advise.hubAddress,
   blobs: advise.blobs,
+  code: () => undefined,
 };
 
 /** An error in the words of the AI SDK. Errors of other kinds stay. */

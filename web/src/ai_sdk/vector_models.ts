@@ -1,4 +1,5 @@
 // The AI SDK's models of embeddings and of scores of documents.
+import * as advise from "../base/advice.js";
 import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, SharedV4Warning } from "@ai-sdk/provider";
 import { fail } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
@@ -44,7 +45,7 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
       const { model, adapting } = await provided.open();
       const own: RopewalkEmbeddingOptions = ownOptions(providerOptions, EMBED);
       if (dimensions !== undefined && own.dimensions !== undefined)
-        fail("INVALID_ARGUMENT", `${OWN}.dimensions`, "is the setting dimensions; leave one out");
+        fail("INVALID_ARGUMENT", `${OWN}.dimensions`, "is the setting dimensions", advise.other("leave one out"));
       const options = {
         ...adapting,
         ...own,

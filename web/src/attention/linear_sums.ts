@@ -1,3 +1,4 @@
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
 import { Owned } from "../memory/owned.js";
@@ -32,7 +33,7 @@ export class LinearSums {
   constructor(heap: Heap, heads: number, kvHeads: number, headDim: number, field?: string) {
     const { module } = heap;
     const address = module.linear_create();
-    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for running sums; dispose of tensors");
+    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for running sums", advise.dispose({ of: ["tensors"] }));
     const status = module.linear_configure(address, heads, kvHeads, headDim);
     if (status !== 0) module.linear_destroy(address);
     heap.check(status, undefined, field);

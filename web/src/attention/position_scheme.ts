@@ -1,4 +1,5 @@
 // Position encodings other than RoPE: sinusoidal, learned, ALiBi, T5.
+import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { codeIn, finiteNumber, trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail } from "../base/errors.js";
@@ -8,6 +9,8 @@ import type { Heap } from "../memory/heap.js";
 import { floatsOf, listOf, type NumberArray, type Operand } from "../memory/operand.js";
 import type { Tensor } from "../memory/tensor.js";
 import type { WasmAttention } from "../memory/wasm_module.js";
+
+const AS_ROPE = /* @__PURE__ */ advise.code("pass a rope as the option `rope`");
 
 /** Sinusoidal positions (Vaswani et al. 2017, arXiv:1706.03762), added to q and k of every head. */
 export interface SinusoidalScheme {
@@ -81,11 +84,11 @@ export function readScheme(
 ): Encoding {
   if (position === "none") return NO_ENCODING;
   if (isRope(position)) {
-    fail("INVALID_ARGUMENT", "position", "must be a scheme other than RoPE: pass a rope as the option `rope`");
+    fail("INVALID_ARGUMENT", "position", "must be a scheme other than RoPE", AS_ROPE);
   }
   if (typeof position !== "object" || position === null || !("scheme" in position)) {
-    const expected = 'must be "none" or an object with a `scheme`; pass a rope as the option `rope`';
-    fail("INVALID_ARGUMENT", "position", `${expected} (got ${show(position)})`);
+    const expected = 'must be "none" or an object with a `scheme`';
+    fail("INVALID_ARGUMENT", "position", `${expected} (got ${show(position)})`, AS_ROPE);
   }
   const given = position as Readonly<PositionScheme>;
   const { scheme } = given;

@@ -1,4 +1,5 @@
 // Checks queries, keys, values and outputs of attention, and locates them in memory.
+import * as advise from "../base/advice.js";
 import type { DType, ElementArray } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
 import type { Given } from "../base/options.js";
@@ -35,7 +36,12 @@ export const QKV_OPTIONS = { layout: true, shape: true, kvShape: true } as const
 export function checkHasValues(v: unknown, options: unknown, call: string): void {
   const isObject = typeof v === "object" && v !== null && !ArrayBuffer.isView(v) && tensorMemory(v) === undefined;
   if (options === undefined && isObject)
-    fail("INVALID_ARGUMENT", "v", `is missing: call ${call}(q, k, v, options) (got ${show(v)} in its place)`);
+    fail(
+      "INVALID_ARGUMENT",
+      "v",
+      `is missing (got ${show(v)} in its place)`,
+      advise.code(`call ${call}(q, k, v, options)`),
+    );
 }
 
 /** Checks f32 queries, and locates their elements. @internal */

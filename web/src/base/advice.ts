@@ -19,7 +19,7 @@ export interface AdviceValues {
   /** Give one of these options a smaller value. */
   lower: { readonly options: readonly ("contextLength" | "kv.dtype")[] };
   /** Pass an option to the call that failed, with a value as it is written in JavaScript. */
-  pass: { readonly option: "truncate" | "whenFull" | "draft" | "rope" | "headDim"; readonly value?: string };
+  pass: { readonly option: "truncate" | "whenFull" | "draft"; readonly value?: string };
   /** Load the model with an option. `saved`: as it was when the session was saved. */
   load: {
     readonly option: "chatTemplate" | "tokenizer" | "rope" | "quantize" | "kv.dtype" | "kv.keys";
@@ -42,13 +42,14 @@ export interface AdviceValues {
       | "ropeConfig"
       | "completions.create"
     )[];
+    readonly first?: true;
   };
   /** Remove tokens from the session first. */
   shorten: object;
   /** Free memory of objects. */
-  dispose: { readonly of: readonly string[] };
+  dispose: { readonly of: readonly string[]; readonly orUse?: "smaller ones" };
   /** Set a key of the config in the overrides. */
-  override: { readonly key: string };
+  override: { readonly key: string; readonly value?: string };
   /** Say how pairs are stored. */
   pairing: object;
   /** Use a type of scaling that reads the key. */
@@ -70,11 +71,13 @@ export interface AdviceValues {
   /** Send what a server asks for. */
   credentials: object;
   /** Make a token of the Hub. */
-  hubToken: { readonly address: string };
+  hubToken: { readonly address: string; /** Where its licence is to be accepted first. */ readonly licence?: string };
   /** Check the address of the Hub. */
   hubAddress: object;
   /** Pass the files themselves. */
-  blobs: object;
+  blobs: { readonly all?: true };
+  /** What only an app's code can do. */
+  code: { readonly words: string };
 }
 
 /** What an error advises: a key, and its values. `or` is what else helps. */
@@ -167,7 +170,11 @@ export function leaveOut(values: Values<"leaveOut">): Advised {
 
 /** @internal */
 export function call(values: Values<"call">): Advised {
-  return advised("call", values, `call ${listed(values.calls.map((name) => `${name}()`))}`);
+  return advised(
+    "call",
+    values,
+    `call ${listed(values.calls.map((name) => `${name}()`))}${values.first ? " first" : ""}`,
+  );
 }
 
 /** @internal */
@@ -177,12 +184,13 @@ export function shorten(values: Values<"shorten"> = {}): Advised {
 
 /** @internal */
 export function dispose(values: Values<"dispose">): Advised {
-  return advised("dispose", values, `dispose of ${listed(values.of)}`);
+  return advised("dispose", values, `dispose of ${listed(values.of)}${values.orUse ? `, or use ${values.orUse}` : ""}`);
 }
 
 /** @internal */
 export function override(values: Values<"override">): Advised {
-  return advised("override", values, `set ${values.key} in the overrides`);
+  const { key, value } = values;
+  return advised("override", values, `set ${key}${value === undefined ? "" : ` to ${value}`} in the overrides`);
 }
 
 /** @internal */
@@ -242,9 +250,14 @@ export function credentials(values: Values<"credentials"> = {}): Advised {
   return advised("credentials", values, "pass credentials in `headers`");
 }
 
+/** What comes before a token: the licence of a gated model. @internal */
+export function licenceOf({ licence }: Values<"hubToken">): string {
+  return licence === undefined ? "" : `accept its licence on ${licence}, then `;
+}
+
 /** @internal */
 export function hubToken(values: Values<"hubToken">): Advised {
-  return advised("hubToken", values, `make a token at ${values.address} and pass it as \`token\``);
+  return advised("hubToken", values, `${licenceOf(values)}make a token at ${values.address} and pass it as \`token\``);
 }
 
 /** @internal */
@@ -254,5 +267,14 @@ export function hubAddress(values: Values<"hubAddress"> = {}): Advised {
 
 /** @internal */
 export function blobs(values: Values<"blobs"> = {}): Advised {
-  return advised("blobs", values, "in a page, pass the files as Blobs");
+  return advised(
+    "blobs",
+    values,
+    values.all ? "pass all of its files as an array of Blobs" : "in a page, pass the files as Blobs",
+  );
+}
+
+/** @internal */
+export function code(words: string): Advised {
+  return advised("code", { words }, words);
 }

@@ -1,3 +1,4 @@
+import * as advise from "../base/advice.js";
 import { codeIn, count, wholeNumber } from "../base/checks.js";
 import { CACHE_DTYPES, type CacheDType } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
@@ -80,7 +81,8 @@ export class KvCacheCore {
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
-        if (cache === 0) fail("OUT_OF_MEMORY", "", "out of memory for a cache: dispose of tensors or caches");
+        if (cache === 0)
+          fail("OUT_OF_MEMORY", "", "out of memory for a cache", advise.dispose({ of: ["tensors", "caches"] }));
         const status = module.kv_configure(cache, at, layers.length, ropesAt, ropes.length, ...rest);
         if (status !== 0) module.kv_destroy(cache);
         heap.check(status);

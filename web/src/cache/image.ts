@@ -1,3 +1,4 @@
+import * as advise from "../base/advice.js";
 import { savedBytes } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "../memory/heap.js";
@@ -44,7 +45,7 @@ export function restore(core: KvCacheCore, bytes: Uint8Array, sequence: number):
 
 /** Calls `use` with a writer or reader, and always frees it. */
 function withObject<T>(object: number, destroy: (object: number) => void, use: (object: number) => T): T {
-  if (object === 0) fail("OUT_OF_MEMORY", "", "out of memory: dispose of tensors or caches");
+  if (object === 0) fail("OUT_OF_MEMORY", "", "out of memory", advise.dispose({ of: ["tensors", "caches"] }));
   try {
     return use(object);
   } finally {

@@ -1,3 +1,4 @@
+import * as advise from "../base/advice.js";
 import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { checkOptions, type Given, optionNames } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
@@ -131,7 +132,12 @@ export function readLayers(
     groups[group]?.layers.push(index);
     const ropeDim = groups[group]?.config.head_dim;
     if ((own.headDim ?? options.headDim ?? ropeDim) === undefined)
-      fail("INVALID_ARGUMENT", "headDim", "is missing: pass `rope`, or `headDim` for layers without RoPE");
+      fail(
+        "INVALID_ARGUMENT",
+        "headDim",
+        "is missing",
+        advise.code("pass `rope`, or `headDim` for layers without RoPE"),
+      );
     const headDim = wholeNumber(own.headDim ?? options.headDim ?? ropeDim, 1, 8192, field("headDim"));
     if (headDim !== (ropeDim ?? headDim)) {
       fail("INVALID_ARGUMENT", field("headDim"), `must equal the rope's head_dim, ${ropeDim} (got ${headDim})`);

@@ -70,10 +70,12 @@ export class GivenOptions {
     return [...(OPTIONS[option] ?? []), option].map((name) => this.flag(name)).find((flag) => flag !== undefined);
   }
 
-  /** What sets a key of a config. */
-  flagOfKey(key: string): string {
+  /** What sets a key of a config, with a value if one is given. */
+  flagOfKey(key: string, value?: string): string {
     const own = KEYS[key];
-    return (own === undefined ? undefined : this.flag(own)) ?? `--set ${key}`;
+    const flag = own === undefined ? undefined : this.flag(own);
+    if (value === undefined) return flag ?? `--set ${key}`;
+    return flag === undefined ? `--set ${key}=${value}` : `${flag} ${value}`;
   }
 
   /** The field of an error, as the user wrote it. */

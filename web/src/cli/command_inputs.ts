@@ -1,4 +1,5 @@
 // The files that a command reads, which it must not overwrite.
+import * as advise from "../base/advice.js";
 import { fstatSync, type Stats } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
@@ -25,7 +26,8 @@ export async function refuseInputs(output: string, sources: readonly string[], f
   if (existing === undefined) return;
   const isSame = (other: Stats | undefined): boolean =>
     other !== undefined && other.ino === existing.ino && other.dev === existing.dev;
-  const refuse = (): never => fail("INVALID_ARGUMENT", field, "is an input file of this command; name another file");
+  const refuse = (): never =>
+    fail("INVALID_ARGUMENT", field, "is an input file of this command", advise.other("name another file"));
   // a terminal or /dev/null can be both
   if (existing.isFile() && isSame(stdinStats())) refuse();
   for (const source of sources) {

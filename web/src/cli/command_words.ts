@@ -53,7 +53,7 @@ function tableOf(given: GivenOptions): AdviceWords {
     },
     shorten: () => "start again",
     dispose: () => "use a smaller model, or a smaller --context",
-    override: ({ key }) => `name it with ${given.flagOfKey(key)}`,
+    override: ({ key, value }) => `name it with ${given.flagOfKey(key, value)}`,
     pairing: () => "pass --pairing half, interleaved or interleaved_to_half",
     ropeType: ({ types }) => `name one that does with --rope-type: ${types.join(", ")}`,
     replace: () => "name a scaling with --rope-type, which drops that",
@@ -65,9 +65,10 @@ function tableOf(given: GivenOptions): AdviceWords {
     resave: () => "name another file, or delete this one",
     adapter: () => "open its base model, and pass this with --lora",
     credentials: () => "download the file with a program that has access",
-    hubToken: ({ address }) => `make a token at ${address} and set HF_TOKEN to it`,
+    hubToken: (values) => `${advise.licenceOf(values)}make a token at ${values.address} and set HF_TOKEN to it`,
     hubAddress: () => "check the address of --hub",
     blobs: () => undefined,
+    code: () => undefined,
   };
 }
 

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
-import { mayBeConfig, NO_CONFIG } from "../config/known_keys.js";
+import { failNoConfig, mayBeConfig } from "../config/known_keys.js";
 
 /** Why a file can't be read, for a message that names the file already. */
 export function readFailure(cause: unknown): string {
@@ -26,6 +26,6 @@ export function parseConfig(path: string, text: string): Dict {
     fail("INVALID_FILE", path, `isn't valid JSON: ${(cause as Error).message}`, { cause });
   }
   if (!isDict(parsed)) fail("INVALID_FILE", path, "must contain a JSON object");
-  if (!mayBeConfig(parsed)) fail("INVALID_FILE", path, NO_CONFIG);
+  if (!mayBeConfig(parsed)) failNoConfig(path);
   return parsed;
 }

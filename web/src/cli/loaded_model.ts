@@ -1,4 +1,5 @@
 // Loads a model for a command and describes it.
+import * as advise from "../base/advice.js";
 import { Option } from "commander";
 import { fail } from "../base/errors.js";
 import type { ChatMessage, ChatOptions, HubChoice, Model, ModelOptions } from "../index.node.js";
@@ -18,7 +19,7 @@ import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
 export function requireText({ info }: Pick<Model, "info">, otherwise?: string): void {
   if (info.noText === undefined) return;
   const advice = otherwise ?? (info.ranks ? "use ropewalk rank" : "use ropewalk embed");
-  fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}; ${advice}`);
+  fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}`, advise.other(advice));
 }
 
 /** The option --chat-template. */
@@ -57,7 +58,7 @@ export function messageOptionsFrom({
 export function requireTemplate({ info, chatTemplates }: Model, otherwise: string): void {
   if (Object.keys(chatTemplates).length > 0) return;
   const advice = `pass one with --chat-template, or ${otherwise}`;
-  fail("UNSUPPORTED_MODEL", `${info.name}: chat_template`, `the model has no chat template; ${advice}`);
+  fail("UNSUPPORTED_MODEL", `${info.name}: chat_template`, "the model has no chat template", advise.other(advice));
 }
 
 /** Model options from the flags of a command. */

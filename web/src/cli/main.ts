@@ -1,4 +1,5 @@
 // The `ropewalk` program: its commands, global options and exit codes.
+import * as advise from "../base/advice.js";
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
@@ -63,7 +64,7 @@ export async function main(args: readonly string[]): Promise<number> {
   for (const add of COMMANDS) add(program, terminal);
   program.hook("preAction", () => {
     const { hub } = program.opts<{ hub?: string }>();
-    if (hub === "") fail("INVALID_ARGUMENT", "--hub", "is empty; pass the address of a Hub");
+    if (hub === "") fail("INVALID_ARGUMENT", "--hub", "is empty", advise.other("pass the address of a Hub"));
     if (hub !== undefined) process.env["HF_ENDPOINT"] = hub; // the package reads it wherever a command opens a model
   });
   try {

@@ -2,19 +2,19 @@
 import { InvalidArgumentError } from "commander";
 import { nearest } from "../base/options.js";
 
-/** Parses an integer from `min` to `max`. */
-export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+/** Parses an integer from `min` to `max`. `must` begins the sentence of its errors. */
+export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER, must = "Must"): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `Must be an integer ${max === Number.MAX_SAFE_INTEGER && !(value > max) ? `from ${min} up` : `from ${min} to ${max}`}.`,
+      `${must} be an integer ${max === Number.MAX_SAFE_INTEGER && !(value > max) ? `from ${min} up` : `from ${min} to ${max}`}.`,
     );
   };
 }
 
 /** Parses a number from `min` to `max`. */
-export function parseNumber(min = -Infinity, max = Infinity): (text: string) => number {
+export function parseNumber(min = -Infinity, max = Infinity, must = "Must"): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (text.trim() !== "" && Number.isFinite(value) && value >= min && value <= max) return value;
@@ -22,7 +22,7 @@ export function parseNumber(min = -Infinity, max = Infinity): (text: string) => 
       min > -Infinity ? ` from ${min}` : "",
       max < Infinity ? ` to ${max}` : min > -Infinity ? " up" : "",
     ].join("");
-    throw new InvalidArgumentError(`Must be a number${range}.`);
+    throw new InvalidArgumentError(`${must} be a number${range}.`);
   };
 }
 

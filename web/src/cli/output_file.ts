@@ -1,4 +1,5 @@
 // Writes output files so that a failure never leaves a partial or damaged file.
+import * as advise from "../base/advice.js";
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type FileHandle, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
@@ -53,12 +54,17 @@ export async function writeFileAtomically(
  * @throws {@link RopewalkError} INVALID_ARGUMENT
  */
 export async function checkOutputFile(path: string, field: string): Promise<Stats | undefined> {
-  if (path === "") fail("INVALID_ARGUMENT", field, "is empty; name a file");
+  if (path === "") fail("INVALID_ARGUMENT", field, "is empty", advise.other("name a file"));
   const existing = await statOf(path);
-  if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder; name a file`);
+  if (existing?.isDirectory()) fail("INVALID_ARGUMENT", field, `${path} is a folder`, advise.other("name a file"));
   const folder = dirname(path);
   if (existing === undefined && !(await statOf(folder))?.isDirectory())
-    fail("INVALID_ARGUMENT", field, `the folder ${folder} doesn't exist; make it, or name another file`);
+    fail(
+      "INVALID_ARGUMENT",
+      field,
+      `the folder ${folder} doesn't exist`,
+      advise.other("make it, or name another file"),
+    );
   return existing;
 }
 

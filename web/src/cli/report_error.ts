@@ -36,6 +36,11 @@ export function reportError(terminal: Terminal, error: unknown, command: Command
     );
 }
 
+/** The message of an error in the words of a command. */
+export function errorInWords(error: unknown, command: Command): string {
+  return described(error, command).message;
+}
+
 function described(error: unknown, command: Command): { code: string; field: string; message: string } {
   if (error instanceof RopewalkError) return { code: error.code, ...inCommandWords(error, command) };
   if (error instanceof CommanderError) return { code: "USAGE", field: usageField(error), message: usageMessage(error) };

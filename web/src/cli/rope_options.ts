@@ -110,20 +110,10 @@ export function parseScaling(text: string): NamedScaling {
     throw new InvalidArgumentError(`Needs a factor, for example ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
   if (factor !== undefined)
-    rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = parsePart("factor", parseNumber(1), factor);
+    rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = parseNumber(1, undefined, "The factor must")(factor);
   if (length !== undefined)
-    rope_scaling.original_max_position_embeddings = parsePart("trained length", parseInteger(1), length);
+    rope_scaling.original_max_position_embeddings = parseInteger(1, undefined, "The trained length must")(length);
   return { name: text, overrides: { rope_scaling } };
-}
-
-/** Parses a part of a scaling, which errors name. */
-function parsePart(name: string, parse: (text: string) => number, text: string): number {
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new InvalidArgumentError(`The ${name} ${error.message.replace(/^M/, "m")}`);
-  }
 }
 
 function parseSetting(text: string): Setting {

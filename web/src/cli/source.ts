@@ -101,7 +101,7 @@ async function readText(path: string): Promise<string> {
   const url = parseUrl(path);
   const name = basename(url.pathname);
   const file = await openHttp(url, name, { fetch, headers: {}, ...HTTP_DEFAULTS });
-  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason);
+  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason, file.advised);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 
@@ -113,7 +113,7 @@ export async function isHubName(argument: string): Promise<boolean> {
 async function readHubText(name: string): Promise<string> {
   const files = await openFiles(nodeFilePlatform, name, await hubOptions());
   const file = await files.open(files.requested!);
-  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason);
+  if (file instanceof MissingFile) fail("NETWORK", `${name}: file`, file.reason, file.advised);
   return new TextDecoder().decode(await readRange(file, 0, file.size));
 }
 

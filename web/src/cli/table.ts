@@ -1,4 +1,5 @@
 // `ropewalk table`: writes a table of cosines and sines.
+import * as advise from "../base/advice.js";
 import { type Command, Option } from "commander";
 import { type DType, DTYPES } from "../memory/elements.js";
 import { fail } from "../base/errors.js";
@@ -94,7 +95,8 @@ async function writeTable(terminal: Terminal, argument: string, flags: Flags): P
 
 function positionsOf({ length, positions }: Flags): number | readonly number[] {
   const chosen = positions ?? length;
-  if (chosen === undefined) fail("INVALID_ARGUMENT", "--length", "is missing; use --length or --positions");
+  if (chosen === undefined)
+    fail("INVALID_ARGUMENT", "--length", "is missing", advise.other("use --length or --positions"));
   if (positions !== undefined && length !== undefined) {
     fail("INVALID_ARGUMENT", "--length", "can't be combined with --positions");
   }
@@ -108,7 +110,8 @@ function writerFor(output: string, dtype: DType): (table: CosSinTable, config: o
     fail(
       "INVALID_ARGUMENT",
       "--dtype",
-      "can't be bf16 in a .npy file, because NumPy has no such type; use f32, f16, or a .safetensors file",
+      "can't be bf16 in a .npy file, because NumPy has no such type",
+      advise.other("use f32, f16, or a .safetensors file"),
     );
   return (table) => writeNpy(output, table, dtype);
 }

@@ -1,4 +1,5 @@
 // `ropewalk trace`: writes what a model computes for a text to a file.
+import * as advise from "../base/advice.js";
 import { text as readStream } from "node:stream/consumers";
 import { type Command, InvalidArgumentError } from "commander";
 import { fail } from "../base/errors.js";
@@ -80,7 +81,7 @@ async function writeTrace(
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
     requireText(model, "only models that generate text can be traced");
     if (model.tokenizer.encode(text).length === 0)
-      fail("INVALID_ARGUMENT", "text", "is empty, and this model has no begin token; pass some text");
+      fail("INVALID_ARGUMENT", "text", "is empty, and this model has no begin token", advise.other("pass some text"));
     const session = model.session(await loadAdapters(terminal, model, flags, signal));
     try {
       const trace = await session.trace(text, {
@@ -129,7 +130,8 @@ function formatOf(output: string, what: readonly Traced[]): Format {
     fail(
       "INVALID_ARGUMENT",
       "--what",
-      "must name one kind for a .npy file, which has one array; or write .safetensors",
+      "must name one kind for a .npy file, which has one array",
+      advise.other("or write .safetensors"),
     );
   return (arrays) => toNpy(stacked(Object.values(arrays)));
 }
@@ -138,10 +140,20 @@ function formatOf(output: string, what: readonly Traced[]): Format {
 function stacked(arrays: readonly TraceArray[]): TraceArray {
   const [first] = arrays;
   if (first === undefined)
-    return fail("INVALID_ARGUMENT", "--what", "names nothing that this model has; see ropewalk inspect");
+    return fail(
+      "INVALID_ARGUMENT",
+      "--what",
+      "names nothing that this model has",
+      advise.other("see ropewalk inspect"),
+    );
   if (arrays.length === 1) return first;
   if (arrays.some(({ shape }) => String(shape) !== String(first.shape)))
-    fail("INVALID_ARGUMENT", "--layers", "have different shapes; choose one for a .npy file, or write .safetensors");
+    fail(
+      "INVALID_ARGUMENT",
+      "--layers",
+      "have different shapes",
+      advise.other("choose one for a .npy file, or write .safetensors"),
+    );
   const data = new Float32Array(arrays.length * first.data.length);
   arrays.forEach((array, i) => data.set(array.data, i * first.data.length));
   return { data, shape: [arrays.length, ...first.shape] };

@@ -31,7 +31,7 @@ export const REFUSED: { readonly [source in "hf" | "gguf"]: Readonly<Record<stri
     "it rotates only the first head of each layer": "qwen2_5_omni_dit",
     "its frequencies are multiplied by weights of the checkpoint": "mistral_large4 mistral_large4_text",
     "its angles are learned from the positions of image points": "lightglue",
-    "it has several models with a RoPE of their own; pass the config of one": `blt esmfold2 nemo_speechlm
+    "it has several models with a RoPE of their own, each with a config of its own": `blt esmfold2 nemo_speechlm
       nemotron3_5_transcribe_audio nemotron3_diarization qwen2_5_omni_token2wav higgs_audio_v2_tokenizer lasr_ctc`,
   },
   gguf: { "it drafts for another model and has that model's RoPE": "dflash" },

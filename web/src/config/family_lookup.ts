@@ -88,11 +88,15 @@ function similarFamily(source: Source, name: string): string {
   return near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
 }
 
+/** Why no config of this package describes the RoPE of a family; undefined if one does. */
+export function refusalOf(source: Source, name: string | undefined): string | undefined {
+  return Object.entries(REFUSED[source]).find(([, names]) => name !== undefined && words(names).includes(name))?.[0];
+}
+
 /** @throws UNSUPPORTED_ROPE_TYPE for a family whose RoPE no config of this package describes, with the reason */
 export function checkNotRefused(source: Source, name: string | undefined): void {
-  if (name === undefined) return;
-  const refused = Object.entries(REFUSED[source]).find(([, names]) => words(names).includes(name));
-  if (refused !== undefined) failUnsupported(source, name, refused[0]);
+  const reason = refusalOf(source, name);
+  if (reason !== undefined) failUnsupported(source, name!, reason);
 }
 
 function failUnsupported(source: Source, name: string, reason: string): never {

@@ -1,4 +1,5 @@
 // Finishes a config: derives what its keys leave open, gives every key its one place, and freezes the result.
+import * as advise from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
@@ -112,12 +113,18 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     return fail(
       "INVALID_CONFIG",
       "head_dim",
-      "is missing and can't be derived from the hidden size and heads; name it",
+      "is missing and can't be derived from the hidden size and heads",
+      advise.other("name it"),
     );
   }
   const { rope_type, llama_4_scaling_beta: _, ...scaling } = rope_scaling;
   if (["default", "linear"].includes(rope_type) && scaling.attn_factor !== undefined && draft.compat !== "llama.cpp") {
-    fail("INVALID_CONFIG", "rope_scaling.attn_factor", `is read for ${rope_type} by llama.cpp only; set compat to it`);
+    fail(
+      "INVALID_CONFIG",
+      "rope_scaling.attn_factor",
+      `is read for ${rope_type} by llama.cpp only`,
+      advise.override({ key: "compat", value: "llama.cpp" }),
+    );
   }
   const width = rotatedWidthOf(head_dim, draft, rope_type);
   if (width % 2 !== 0 && BY_PAIRS.includes(rope_type)) {
@@ -170,7 +177,7 @@ function invFreqOf(
         fail(
           "INVALID_CONFIG",
           path,
-          "must be a finite number (got NaN); length is undefined without rope_scaling.lengths",
+          "must be a finite number (got NaN): length is undefined without rope_scaling.lengths",
         );
       }
       return numberAt(value, path);
@@ -191,7 +198,7 @@ function rotatedWidthOf(
   const share = factor === undefined || type === "proportional" ? undefined : Math.trunc(head_dim * factor);
   if (share !== undefined && rotary_dim !== undefined && share !== rotary_dim) {
     const derived = `partial_rotary_factor ${factor} of head_dim ${head_dim} is ${share}`;
-    fail("INVALID_CONFIG", "rotary_dim", `is ${rotary_dim}, but ${derived}; give only one of the two`);
+    fail("INVALID_CONFIG", "rotary_dim", `is ${rotary_dim}, but ${derived}`, advise.other("give only one of the two"));
   }
   const width = rotary_dim ?? share ?? head_dim;
   // In C++ 0 means the whole head.
@@ -207,7 +214,7 @@ function scaledTemperature({ rope_scaling }: ConfigDraft, original: number | und
   const { llama_4_scaling_beta: scale } = rope_scaling;
   if (scale === undefined) return undefined;
   if (original === undefined) {
-    return fail("INVALID_CONFIG", "original_max_position_embeddings", "is missing; llama_4_scaling_beta needs it");
+    return fail("INVALID_CONFIG", "original_max_position_embeddings", "is missing, and llama_4_scaling_beta needs it");
   }
   return { scale, floor_scale: original, offset: 0, layers: "all" };
 }

@@ -262,7 +262,7 @@ function temperatureOf(
     return fail(
       "INVALID_CONFIG",
       `${file.arch}.attention.temperature_length`,
-      "is missing; attention.temperature_scale needs it",
+      "is missing, and attention.temperature_scale needs it",
     );
   }
   return { scale, floor_scale, offset: 0, layers: "all" };

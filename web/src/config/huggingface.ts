@@ -1,4 +1,5 @@
 // Reads the RoPE of a Hugging Face config.json.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import type { Family, LayerRope } from "./family.js";
@@ -76,7 +77,7 @@ export function readHuggingFace(
     .reduce((a, b) => mergeScalings(a, b, `${text.path}rope_parameters`), {});
 
   if (family.needs_rope_parameters && nestedName === undefined) {
-    fail("INVALID_CONFIG", `${text.path}rope_parameters`, `of ${show(text.model_type)} has no default; it is missing`);
+    fail("INVALID_CONFIG", `${text.path}rope_parameters`, "has no default in this family, and is missing");
   }
   checkScaledLayers(text, shared);
   if (nestedName === undefined && family.layers === undefined) {
@@ -116,8 +117,8 @@ function checkScaledLayers({ config, path, overridden }: TextConfig, shared: Rop
   const { rope_scaling_layers: scaled, num_hidden_layers } = config;
   if (!isArray(scaled) || scaled.length === num_hidden_layers || overridden?.has("rope_scaling")) return;
   if (effectiveType(shared) === "default") return;
-  const message = "names some of the layers only; override rope_scaling with theirs";
-  fail("UNSUPPORTED_ROPE_TYPE", `${path}rope_scaling_layers`, message);
+  const advised = advise.override({ key: "rope_scaling" });
+  fail("UNSUPPORTED_ROPE_TYPE", `${path}rope_scaling_layers`, "names some of the layers only", advised);
 }
 
 /** The keys of a scaling that say something: the type `default` doesn't. */
@@ -144,7 +145,7 @@ function checkFlat({ config, path, model_type }: TextConfig, family: Partial<Fam
   const scaling = config["rope_scaling"];
   const named = flat.includes("rope_scaling") && isDict(scaling) && scaling["rope_type"] === undefined;
   if (named && readsFlatScaling(family) && keysOf(scaling).includes("type")) {
-    const message = `isn't read by the class of ${show(model_type)}; its name there is rope_type`;
+    const message = `isn't read by the class of ${show(model_type)}, where its name is rope_type`;
     fail("INVALID_CONFIG", `${path}rope_scaling.type`, message);
   }
 }

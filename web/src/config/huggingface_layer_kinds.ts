@@ -96,7 +96,7 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
     const share = family.rotates_last ? (keys.partial_rotary_factor ?? text.config["partial_rotary_factor"]) : 1;
     const missing =
       keys.rope_theta === undefined ? "rope_theta" : isAbsent(share) ? "partial_rotary_factor" : undefined;
-    const message = "is missing; its class takes another value than the released models have";
+    const message = "is missing, and its class takes another value than the released models have";
     if (missing !== undefined) fail("INVALID_CONFIG", `${text.path}${where}.${missing}`, message);
   }
   if (family.layers !== undefined) keys.rope_theta ??= kindTheta(text, layer, at);

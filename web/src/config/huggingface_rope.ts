@@ -101,8 +101,8 @@ function attentionParts(text: TextConfig, family: Partial<Family>): AttentionPar
   const whole =
     family.mla === "head_dim" ? rope : family.mla === "share" && !family.layers ? rope + (nope ?? 0) : given;
   if (given !== undefined && given !== whole && !text.overridden?.has("head_dim")) {
-    const message = `is ${given}, but must be ${whole} as qk_rope_head_dim is ${rope}; leave it out`;
-    fail("INVALID_CONFIG", `${text.path}head_dim`, message);
+    const message = `is ${given}, but must be ${whole} as qk_rope_head_dim is ${rope}`;
+    fail("INVALID_CONFIG", `${text.path}head_dim`, message, advise.other("leave it out"));
   }
   return nope === undefined ? { rope } : { rope, nope, softmax_scale: 1 / Math.sqrt(nope + rope) };
 }
@@ -200,8 +200,8 @@ function wholePart(text: TextConfig, family: Partial<Family>, keys: RopeScaling,
   const ofHead = mla.rope / (head ?? mla.rope);
   if (share === undefined || share === 1 || (family.mla === "share" && Math.trunc(share / ofHead + 1e-9) === 1))
     return {};
-  const message = `is ${share}, but all of qk_rope_head_dim is rotated in DeepSeek-style attention; leave it out`;
-  return fail("INVALID_CONFIG", `${text.path}partial_rotary_factor`, message);
+  const message = `is ${share}, but all of qk_rope_head_dim is rotated in DeepSeek-style attention`;
+  return fail("INVALID_CONFIG", `${text.path}partial_rotary_factor`, message, advise.other("leave it out"));
 }
 
 function rotatedWidthOf(text: TextConfig, family: Partial<Family>, keys: RopeScaling): RotatedWidth {
@@ -253,8 +253,13 @@ function readsRotaryDim(family: Partial<Family>): boolean {
 
 /** @throws INVALID_CONFIG for a key of the file that the family's class doesn't read */
 export function failUnread({ path, model_type }: TextConfig, key: string): never {
-  const message = `isn't read by the class of ${show(model_type)}; leave it out, or override it`;
-  return fail("INVALID_CONFIG", path + key, message);
+  const message = `isn't read by the class of ${show(model_type)}`;
+  return fail(
+    "INVALID_CONFIG",
+    path + key,
+    message,
+    advise.either(advise.other("leave it out"), advise.override({ key })),
+  );
 }
 
 function rotatedPairs(

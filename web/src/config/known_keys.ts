@@ -1,3 +1,5 @@
+import { fail } from "../base/errors.js";
+import * as advise from "../base/advice.js";
 import type { Dict } from "../base/dict.js";
 
 /** Parts of the names of keys that a model's config.json has. */
@@ -13,6 +15,8 @@ export function mayBeConfig(config: Dict): boolean {
   return Object.keys(config).some((key) => PARTS.test(key));
 }
 
-/** What is wrong with one that can't be. @internal */
-export const NO_CONFIG =
-  "is not a model's config.json: it has no key of one, such as model_type or hidden_size; pass the model's config.json";
+/** Throws INVALID_FILE for one that can't be. @internal */
+export function failNoConfig(file: string): never {
+  const problem = "is not a model's config.json: it has no key of one, such as model_type or hidden_size";
+  fail("INVALID_FILE", file, problem, advise.other("pass the model's config.json"));
+}

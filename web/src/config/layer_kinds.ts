@@ -1,4 +1,5 @@
 // Chooses the RoPE of one kind of layer, in models whose layers differ.
+import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import type { Family } from "./family.js";
@@ -46,7 +47,12 @@ export function chooseKind(kinds: ReadonlyMap<string, LayerKind>, layer_type: st
   }
   if (others.some((other) => !sameValue(other, first))) {
     const names = present.map(([name]) => name).join(", ");
-    fail("INVALID_ARGUMENT", "layer_type", `the layers of this model differ in their RoPE; pass one of ${names}`);
+    fail(
+      "INVALID_ARGUMENT",
+      "layer_type",
+      "the layers of this model differ in their RoPE",
+      advise.other(`pass one of ${names}`),
+    );
   }
   return first;
 }

@@ -103,9 +103,9 @@ function withTrainedLength(draft: ConfigDraft, own: number | undefined, path: st
   // dynamic_yarn extends by the length of the sequence.
   const isPlain = rope_scaling.rope_type !== "dynamic_yarn" && rope_scaling.factor === undefined;
   if (isPlain && (original ?? max) === max) {
-    const message =
-      "is missing, and 1 would change nothing; name it, or max_position_embeddings above the trained length";
-    fail("INVALID_CONFIG", `${path}.factor`, message);
+    const message = "is missing, and 1 would change nothing";
+    const advised = advise.other("name it, or max_position_embeddings above the trained length");
+    fail("INVALID_CONFIG", `${path}.factor`, message, advised);
   }
   return original === undefined ? draft : { ...draft, [ORIGINAL]: original };
 }

@@ -111,7 +111,12 @@ export function readKeys(config: Dict, prefix: string): ConfigKeys {
   }
   const { rope_scaling, rope_parameters, ...top } = read as Partial<RopeConfig> & Dict;
   if (rope_scaling && rope_parameters && !sameValue(rope_scaling, rope_parameters)) {
-    fail("INVALID_CONFIG", `${prefix}rope_parameters`, "differs from rope_scaling, its older name; give only one");
+    fail(
+      "INVALID_CONFIG",
+      `${prefix}rope_parameters`,
+      "differs from rope_scaling, its older name",
+      advise.other("give only one"),
+    );
   }
   const scaling = rope_scaling ?? rope_parameters ?? undefined;
   if (scaling === undefined) return { top, scaling };
@@ -159,12 +164,12 @@ export function readConfig(config: unknown): ConfigDraft {
     fail(
       "UNKNOWN_KEY",
       `${path}.${mrope}`,
-      "isn't read by rope_type axial; axes_dim and axes_layout describe its axes",
+      "isn't read by rope_type axial, whose axes axes_dim and axes_layout describe",
     );
   }
   const layout = mropeLayoutOf(top, `${path}.`) ?? "chunked";
   if (mrope_section === undefined && layout !== "chunked") {
-    fail("INVALID_CONFIG", `${path}.mrope_section`, `is missing; the layout ${layout} needs it`);
+    fail("INVALID_CONFIG", `${path}.mrope_section`, `is missing, and the layout ${layout} needs it`);
   }
   const axes = mrope_section && { mrope_section, mrope_layout: layout };
   const rope_scaling = checkScaling({ ...withLongropeFactor(scaling ?? {}, rest.compat), ...axes }, path);

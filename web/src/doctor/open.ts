@@ -2,7 +2,7 @@
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { isRevoked } from "../base/typed_arrays.js";
-import { mayBeConfig, NO_CONFIG } from "../config/known_keys.js";
+import { failNoConfig, mayBeConfig } from "../config/known_keys.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ByteSource, type FileSet, MissingFile, readRange } from "../files/byte_source.js";
 import { readJson } from "../files/json_file.js";
@@ -57,7 +57,7 @@ async function findConfig(files: FileSet, signal: AbortSignal | undefined): Prom
   if (requested?.endsWith(".gguf")) return undefined;
   if (requested === undefined) return configBeside(files, signal);
   const file = await files.open(requested, signal);
-  if (file instanceof MissingFile) return fail(file.code, `${requested}: file`, file.reason);
+  if (file instanceof MissingFile) return fail(file.code, `${requested}: file`, file.reason, file.advised);
   if (requested.endsWith(".safetensors.index.json")) return configBeside(files, signal);
   if (requested.endsWith(".json")) return file;
   const begin = String.fromCharCode(...(await readRange(file, 0, Math.min(16, file.size), signal)));
@@ -73,6 +73,6 @@ async function configBeside(files: FileSet, signal: AbortSignal | undefined): Pr
 
 async function readConfig(file: ByteSource): Promise<Dict> {
   const config = await readJson(file);
-  if (!mayBeConfig(config)) fail("INVALID_FILE", file.name, NO_CONFIG);
+  if (!mayBeConfig(config)) failNoConfig(file.name);
   return config;
 }

@@ -1,4 +1,5 @@
 // Opens the files of an adapter (LoRA): adapter_model.safetensors with adapter_config.json, as PEFT writes them, or a GGUF file.
+import * as advise from "../base/advice.js";
 import type { Dict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ByteSource, type FileSet, type HubChoice, MissingFile, readRange } from "./byte_source.js";
@@ -68,8 +69,9 @@ async function openTensors(files: FileSet, signal: AbortSignal | undefined): Pro
     const found =
       ggufs.length === 0
         ? `has no adapter: no ${PEFT_FILE} or .gguf file`
-        : `has several adapters (${ggufs.join(", ")}); pass the path of one of them`;
-    fail("INVALID_FILE", "folder: files", `the folder ${found}`);
+        : `has several adapters (${ggufs.join(", ")})`;
+    const several = advise.other("pass the path of one of them");
+    fail("INVALID_FILE", "folder: files", `the folder ${found}`, ggufs.length === 0 ? undefined : several);
   }
   const name = hasPeft ? PEFT_FILE : ggufs[0]!;
   return requireFile(name, await files.open(name, signal));
@@ -78,6 +80,11 @@ async function openTensors(files: FileSet, signal: AbortSignal | undefined): Pro
 async function readConfig(files: FileSet, signal: AbortSignal | undefined): Promise<Dict> {
   const found = await files.open(PEFT_CONFIG, signal);
   if (found instanceof MissingFile)
-    fail(found.code, `${PEFT_CONFIG}: file`, `${found.reason}. An adapter in safetensors needs it in the same folder`);
+    fail(
+      found.code,
+      `${PEFT_CONFIG}: file`,
+      `${found.reason}. An adapter in safetensors needs it in the same folder`,
+      found.advised,
+    );
   return readJson(found, signal);
 }

@@ -1,4 +1,5 @@
 // The bytes of .npy and .safetensors files of arrays, for NumPy and other programs.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { typedArrayLength, typedArrayName, viewBytes } from "../base/typed_arrays.js";
@@ -42,7 +43,12 @@ export function toSafetensors(
     if (name === "__metadata__") fail("INVALID_ARGUMENT", `tensors.${name}`, "is the name of the metadata in the file");
   for (const [name, text] of Object.entries(metadata ?? {}))
     if (typeof text !== "string")
-      fail("INVALID_ARGUMENT", `metadata.${name}`, `must be a string (got ${show(text)}); use JSON.stringify()`);
+      fail(
+        "INVALID_ARGUMENT",
+        `metadata.${name}`,
+        `must be a string (got ${show(text)})`,
+        advise.code("use JSON.stringify()"),
+      );
   arrays.sort((a, b) => b.size - a.size);
   let end = 0;
   const header = arrays.map(({ name, dtype, shape, bytes }): [string, SafetensorsTensor] => {

@@ -1,4 +1,5 @@
 // Files that a page passes in: Blobs, and bytes in memory.
+import * as advise from "../base/advice.js";
 import { type ByteSource, chunksOf, type FileSet, MissingFile } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 
@@ -33,12 +34,10 @@ export function blobSource(name: string, blob: Blob): ByteSource {
       } catch (cause) {
         signal?.throwIfAborted();
         const reason = (cause as Error).message;
-        invalidFile(
-          name,
-          "file",
-          `can no longer be read because it has changed or was removed (${reason}); open it again`,
-          { cause },
-        );
+        invalidFile(name, "file", `can no longer be read because it has changed or was removed (${reason})`, {
+          ...advise.other("open it again"),
+          cause,
+        });
       }
     },
   };
@@ -51,10 +50,14 @@ export function blobFiles(blobs: readonly Blob[]): FileSet {
   const open = (name: string): ByteSource | MissingFile => {
     const [found, second] = named.filter((file) => file.name === name);
     if (found === undefined)
-      return new MissingFile("INVALID_FILE", `is not among the files passed in (${names.join(", ")}); add it`);
+      return new MissingFile(
+        "INVALID_FILE",
+        `is not among the files passed in (${names.join(", ")})`,
+        advise.other("add it"),
+      );
     return second === undefined
       ? blobSource(name, found.blob)
-      : new MissingFile("INVALID_FILE", "was passed in twice; remove one of the two");
+      : new MissingFile("INVALID_FILE", "was passed in twice", advise.other("remove one of the two"));
   };
   return {
     requested: names.length === 1 ? names[0] : undefined,
@@ -74,7 +77,8 @@ export function bytesFiles(bytes: Uint8Array): FileSet {
   const source = bytesSource("model", bytes);
   const absent = new MissingFile(
     "INVALID_FILE",
-    "is needed, but the model was passed in as bytes; pass all of its files as an array of Blobs",
+    "is needed, but the model was passed in as bytes",
+    advise.blobs({ all: true }),
   );
   return {
     requested: source.name,

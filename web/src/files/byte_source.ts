@@ -1,3 +1,4 @@
+import type { Advised } from "../base/advice.js";
 // A readable file and a set of such files, whether on a server, on disk, in a Blob or in memory.
 
 /** A file that can be read at any offset. Nothing stays open between reads. @internal */
@@ -28,6 +29,8 @@ export class MissingFile {
     readonly code: "NETWORK" | "INVALID_FILE",
     /** What happened, to complete an error message. */
     readonly reason: string,
+    /** What to do. */
+    readonly advised?: Advised,
   ) {}
 }
 

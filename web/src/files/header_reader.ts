@@ -1,4 +1,5 @@
 // Reads the header of a file of any format, fetching more of the file only as the parser needs it.
+import * as advise from "../base/advice.js";
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
@@ -46,14 +47,16 @@ export class HeaderCursor {
       invalidFile(
         this.file,
         part,
-        `needs ${end} bytes, but the file has ${this.size}: it is truncated or damaged; download it again`,
+        `needs ${end} bytes, but the file has ${this.size}: it is truncated or damaged`,
+        advise.other("download it again"),
       );
     }
     if (end > MAX_HEADER_BYTES)
       invalidFile(
         this.file,
         part,
-        `needs a header of ${end} bytes, more than the limit of ${MAX_HEADER_BYTES}: the file is damaged; download it again`,
+        `needs a header of ${end} bytes, more than the limit of ${MAX_HEADER_BYTES}: the file is damaged`,
+        advise.other("download it again"),
       );
     throw new NeedMoreBytes(end);
   }
@@ -92,7 +95,12 @@ export class HeaderCursor {
   count(part: string): number {
     const value = this.integer64(part, false);
     if (typeof value === "bigint")
-      invalidFile(this.file, part, `${value} is more than any file holds: the file is damaged; download it again`);
+      invalidFile(
+        this.file,
+        part,
+        `${value} is more than any file holds: the file is damaged`,
+        advise.other("download it again"),
+      );
     return value;
   }
 
@@ -127,7 +135,10 @@ export class HeaderCursor {
     try {
       return this.text.decode(bytes);
     } catch (cause) {
-      return invalidFile(this.file, part, "is not valid UTF-8: the file is damaged; download it again", { cause });
+      return invalidFile(this.file, part, "is not valid UTF-8: the file is damaged", {
+        ...advise.other("download it again"),
+        cause,
+      });
     }
   }
 }

@@ -1,4 +1,5 @@
 // Reads the text and JSON files of a model.
+import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
@@ -70,7 +71,7 @@ function decodeUtf8(file: string, part: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    return invalidFile(file, part, "is not valid UTF-8; download the file again", { cause });
+    return invalidFile(file, part, "is not valid UTF-8", { ...advise.other("download the file again"), cause });
   }
 }
 

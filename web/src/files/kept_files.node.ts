@@ -1,4 +1,5 @@
 // Files that a program keeps on disk, by path.
+import * as advise from "../base/advice.js";
 import { node } from "../base/builtins.node.js";
 import { fail } from "../base/errors.js";
 import { messageOf, show } from "../base/show.js";
@@ -37,7 +38,7 @@ function pathOf(given: string | URL): string {
   const refuse = (cause?: unknown): never =>
     fail("INVALID_ARGUMENT", "name", `must be a path or a file: URL (got ${show(given)})`, { cause });
   if (typeof given !== "string" && !(given instanceof URL)) return refuse();
-  if (given === "") fail("INVALID_ARGUMENT", "name", "is empty; pass the path of a file");
+  if (given === "") fail("INVALID_ARGUMENT", "name", "is empty", advise.other("pass the path of a file"));
   if (typeof given === "string" && /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)) return refuse();
   const path = given instanceof URL || /^file:/i.test(given) ? pathOfUrl(given, refuse) : given;
   return path.includes("\0") ? refuse() : path;

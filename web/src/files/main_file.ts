@@ -1,4 +1,5 @@
 // Finds the file to open first: the requested one, or the model in a folder.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 import { fieldOf, invalidFile } from "./errors.js";
@@ -20,7 +21,7 @@ export async function openMainFile(files: FileSet, signal?: AbortSignal): Promis
 
 /** @internal */
 export function requireFile(name: string, found: ByteSource | MissingFile): ByteSource {
-  if (found instanceof MissingFile) fail(found.code, fieldOf(name, "file"), found.reason);
+  if (found instanceof MissingFile) fail(found.code, fieldOf(name, "file"), found.reason, found.advised);
   return found;
 }
 
@@ -34,9 +35,10 @@ function modelNameIn(names: readonly string[]): string {
   if (models.length === 1) return models[0]!;
   const message =
     models.length === 0
-      ? `the folder has no model: no .gguf or .safetensors file${names.length === 0 ? "; it is empty" : ""}`
-      : `the folder has several models (${models.join(", ")}); pass the path of one of them`;
-  fail("INVALID_FILE", "folder: files", message);
+      ? `the folder has no model: no .gguf or .safetensors file${names.length === 0 ? ", for it is empty" : ""}`
+      : `the folder has several models (${models.join(", ")})`;
+  const several = advise.other("pass the path of one of them");
+  fail("INVALID_FILE", "folder: files", message, models.length === 0 ? undefined : several);
 }
 
 /** Throws INVALID_FILE for a file that is no model, and says what the file is if its first bytes show it. @internal */
@@ -45,15 +47,17 @@ export function throwUnknownFormat(name: string, expected: string, begin: Uint8A
     .trimStart()
     .toLowerCase();
   const actual = [
-    [begin.length === 0, "it is empty; download it again"],
-    [text.startsWith("<"), "it is an HTML page; check that the file is served at this URL"],
-    [text.startsWith("version https"), "it is a Git LFS pointer; download the file itself with `git lfs pull`"],
-    [text.startsWith("pk"), "it is a PyTorch archive; use a safetensors or GGUF version of the model"],
+    [begin.length === 0, "it is empty", "download it again"],
+    [text.startsWith("<"), "it is an HTML page", "check that the file is served at this URL"],
+    [text.startsWith("version https"), "it is a Git LFS pointer", "download the file itself with `git lfs pull`"],
+    [text.startsWith("pk"), "it is a PyTorch archive", "use a safetensors or GGUF version of the model"],
     [
       begin.length < 9 && (expected !== "GGUF" || "gguf".startsWith(text.slice(0, 4))),
-      "it is truncated; download it again",
+      "it is truncated",
+      "download it again",
     ],
-  ].find(([holds]) => holds)?.[1];
+  ].find(([holds]) => holds) as [true, string, string] | undefined;
   const noMatch = expected === "GGUF" ? 'it doesn\'t start with "GGUF"' : "its first bytes match neither format";
-  return invalidFile(name, "magic", `the file isn't ${expected}: ${String(actual ?? noMatch)}`);
+  const problem = `the file isn't ${expected}: ${actual?.[1] ?? noMatch}`;
+  return invalidFile(name, "magic", problem, actual && advise.other(actual[2]));
 }

@@ -1,4 +1,6 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
+import type { Advised } from "../base/advice.js";
+import * as advise from "../base/advice.js";
 import type { Dict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
@@ -193,7 +195,7 @@ export async function openFiles(
     return blobFiles(source);
   if (source instanceof ArrayBuffer) return bytesFiles(new Uint8Array(source));
   if (source instanceof Uint8Array) return bytesFiles(source);
-  if (source === "") fail("INVALID_ARGUMENT", "source", "is empty; pass a path, an address or a name");
+  if (source === "") fail("INVALID_ARGUMENT", "source", "is empty", advise.other("pass a path, an address or a name"));
   if (typeof source !== "string" && !(source instanceof URL)) {
     fail(
       "INVALID_ARGUMENT",
@@ -223,22 +225,29 @@ export async function openFiles(
   const url = parseUrl(source);
   const page = hubPage(url, hub);
   if (page !== undefined)
-    fail("INVALID_ARGUMENT", "source", `is the address of a page of the Hub; pass the name ${page} instead`);
+    fail(
+      "INVALID_ARGUMENT",
+      "source",
+      "is the address of a page of the Hub",
+      advise.other(`pass the name ${page} instead`),
+    );
   const sent = token !== undefined && url.origin === new URL(hub).origin ? bearer(token, headers) : headers;
   const open: OpenUrl = (file, name, signal) => openHttp(file, name, { ...http, headers: sent }, signal);
   const store = await storeFor(platform, cache, warn);
   return httpFiles(url, store === undefined ? open : withCache(open, store, withoutFragment(url), warn));
 }
 
-const HUB_NAMES = "; a model of the Hub is named org/name, org/name:quantization or org/name@revision";
+const HUB_NAMES = advise.other("name a model of the Hub as org/name, org/name:quantization or org/name@revision");
 
 /** Files whose errors say more when one is missing. */
-function withHint(files: FileSet, hint: string): FileSet {
+function withHint(files: FileSet, hint: Advised): FileSet {
   return {
     ...files,
     open: async (name, signal) => {
       const opened = await files.open(name, signal);
-      return opened instanceof MissingFile ? new MissingFile(opened.code, opened.reason + hint) : opened;
+      return opened instanceof MissingFile
+        ? new MissingFile(opened.code, opened.reason, opened.advised ?? hint)
+        : opened;
     },
   };
 }

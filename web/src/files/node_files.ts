@@ -1,4 +1,5 @@
 // Files and folders of Node's file system.
+import * as advise from "../base/advice.js";
 import { node } from "../base/builtins.node.js";
 import { type ByteSource, type FileSet, MissingFile } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
@@ -67,7 +68,7 @@ async function* streamNode(
   try {
     const now = await handle.stat();
     const isSame = now.size === opened.size && now.mtimeMs === opened.mtimeMs;
-    if (!isSame) invalidFile(name, "file", "has changed since it was opened; open it again");
+    if (!isSame) invalidFile(name, "file", "has changed since it was opened", advise.other("open it again"));
     const buffer = new Uint8Array(Math.min(CHUNK_BYTES, end - start));
     for (let position = start; position < end;) {
       const length = Math.min(buffer.length, end - position);
@@ -76,7 +77,12 @@ async function* streamNode(
         .catch((cause: unknown) => unreadable(name, cause));
       signal?.throwIfAborted();
       if (bytesRead === 0)
-        invalidFile(name, "file", `ends at byte ${position}: it was truncated while it was read; open it again`);
+        invalidFile(
+          name,
+          "file",
+          `ends at byte ${position}: it was truncated while it was read`,
+          advise.other("open it again"),
+        );
       yield buffer.subarray(0, bytesRead);
       position += bytesRead;
     }

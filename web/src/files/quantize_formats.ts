@@ -1,4 +1,5 @@
 // The names of the formats that weights can be quantized to.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { nearest } from "../base/options.js";
 import { show } from "../base/show.js";
@@ -13,6 +14,6 @@ export function quantizeFormat(value: unknown, field: string): QuantizeFormat {
   if (QUANTIZE_FORMATS.includes(value as QuantizeFormat)) return value as QuantizeFormat;
   const names = QUANTIZE_FORMATS.join(", ");
   const near = typeof value === "string" ? nearest(value, QUANTIZE_FORMATS, 2) : undefined;
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  return fail("INVALID_ARGUMENT", field, `must be one of ${names} (got ${show(value)})${hint}`);
+  const problem = `must be one of ${names} (got ${show(value)})`;
+  return fail("INVALID_ARGUMENT", field, problem, near === undefined ? {} : advise.spell({ name: near }));
 }

@@ -1,4 +1,5 @@
 // Streams tensors from a model's files.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { ByteSource } from "./byte_source.js";
 import { invalidFile, named } from "./errors.js";
@@ -62,7 +63,8 @@ export async function readTensors<Tensor extends TensorRange>(
       invalidFile(
         source.name,
         last.name,
-        `must end at byte ${last.offset + last.bytes}, but the file ends at byte ${position}; download it again`,
+        `must end at byte ${last.offset + last.bytes}, but the file ends at byte ${position}`,
+        advise.other("download it again"),
       );
     }
   }
@@ -100,7 +102,8 @@ export function uniqueTensors(
     fail(
       "INVALID_ARGUMENT",
       "tensors",
-      `${named(foreign.name)} is not a tensor of these files; use the objects from \`tensors\``,
+      `${named(foreign.name)} is not a tensor of these files`,
+      advise.code("use the objects from `tensors`"),
     );
   }
   return tensors;

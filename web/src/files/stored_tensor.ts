@@ -1,4 +1,5 @@
 // Where tensors are in a model's files.
+import * as advise from "../base/advice.js";
 import type { ByteSource } from "./byte_source.js";
 import { invalidFile, named } from "./errors.js";
 import type { WeightFormatName } from "./weight_formats.js";
@@ -62,7 +63,8 @@ export function checkTensorRanges(
       invalidFile(
         file,
         name,
-        `starts at byte ${offset}, inside ${before}, which ends at byte ${end}: the file is damaged; download it again`,
+        `starts at byte ${offset}, inside ${before}, which ends at byte ${end}: the file is damaged`,
+        advise.other("download it again"),
       );
     end = offset + bytes;
     before = named(name);
@@ -71,7 +73,8 @@ export function checkTensorRanges(
       invalidFile(
         file,
         name,
-        `ends at byte ${end}, but the file has ${size}: it is truncated or damaged; download it again`,
+        `ends at byte ${end}, but the file has ${size}: it is truncated or damaged`,
+        advise.other("download it again"),
       );
   }
 }

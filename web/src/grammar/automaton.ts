@@ -1,5 +1,6 @@
 // Runs a network over bytes. A state is the set of nodes that a text can be at. States and their transitions are computed when they are first
 // needed and kept, so that most bytes take one step in a table.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { END, type Network } from "./network.js";
 
@@ -237,6 +238,7 @@ function failTooLarge(): never {
   fail(
     "INVALID_ARGUMENT",
     "format",
-    "is too large: a text can match in too many ways; use smaller limits of repeats, or fewer parts that may be missing",
+    "is too large: a text can match in too many ways",
+    advise.other("use smaller limits of repeats, or fewer parts that may be missing"),
   );
 }

@@ -1,4 +1,5 @@
 // The option `format`: what the generated text may look like.
+import * as advise from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
@@ -103,8 +104,14 @@ const NEEDS_U = /\\u\{|\\[pP]\{|[\u{10000}-\u{10ffff}]|\\u[dD][89a-fA-F][\da-fA-
 function checkFlags({ source, flags }: RegExp, field: string): void {
   const other = flags.replace(/[dgvuy]/g, "");
   if (other !== "")
-    fail("INVALID_ARGUMENT", field, `must not have the flags ${other}; write what they mean, such as [aA] for i`);
-  if (flags.includes("v")) fail("INVALID_ARGUMENT", field, "must not have the flag v; write it with the flag u");
+    fail(
+      "INVALID_ARGUMENT",
+      field,
+      `must not have the flags ${other}`,
+      advise.other("write what they mean, such as [aA] for i"),
+    );
+  if (flags.includes("v"))
+    fail("INVALID_ARGUMENT", field, "must not have the flag v", advise.other("write it with the flag u"));
   if (!flags.includes("u") && NEEDS_U.test(source))
     fail(
       "INVALID_ARGUMENT",

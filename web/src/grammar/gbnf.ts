@@ -59,7 +59,7 @@ class GbnfReader {
       this.#space(true);
       rules.set(name, this.#alternates());
       if (this.#at < this.#source.length && !/[\n\r]/.test(this.#source[this.#at]!))
-        this.#fail("expected the end of the line; parentheses hold lines together");
+        this.#fail("expected the end of the line: parentheses hold lines together");
       this.#space(true);
     }
     if (!rules.has(ROOT)) this.#fail("there is no rule root, with which a grammar starts", 0);
@@ -157,7 +157,7 @@ class GbnfReader {
     const hex = x ?? u ?? U;
     const point = hex === undefined ? ESCAPES[escape?.[1] ?? ""]?.codePointAt(0) : Number.parseInt(hex, 16);
     if (point === undefined || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-      this.#fail('unknown escape; the known ones are \\n \\r \\t \\\\ \\" \\[ \\] \\x41 \\u0041 \\U00000041');
+      this.#fail('unknown escape, the known ones are \\n \\r \\t \\\\ \\" \\[ \\] \\x41 \\u0041 \\U00000041');
     this.#at += escape!.length;
     return point;
   }

@@ -1,4 +1,5 @@
 // A grammar as a network of nodes over UTF-8 bytes, which automaton.ts runs.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import {
   type Expression,
@@ -67,7 +68,12 @@ class Builder {
 
   #add(node: Node): number {
     if (this.#nodes.length >= MOST_NODES)
-      fail("INVALID_ARGUMENT", this.field, "is too large; use smaller limits of lengths, or fewer values");
+      fail(
+        "INVALID_ARGUMENT",
+        this.field,
+        "is too large",
+        advise.other("use smaller limits of lengths, or fewer values"),
+      );
     return this.#nodes.push(node) - 1;
   }
 
@@ -157,7 +163,12 @@ function checkLeftRecursion(grammar: Grammar, field: string): void {
   const visit = (name: string): void => {
     if (done.has(name)) return;
     if (open.has(name))
-      fail("INVALID_ARGUMENT", field, `the rule ${name} starts with itself; write the repeat with * or + instead`);
+      fail(
+        "INVALID_ARGUMENT",
+        field,
+        `the rule ${name} starts with itself`,
+        advise.other("write the repeat with * or + instead"),
+      );
     open.add(name);
     for (const first of firstRules(grammar.get(name)!, empty)) visit(first);
     open.delete(name);

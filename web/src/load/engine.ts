@@ -1,4 +1,5 @@
 // Detects wasm SIMD and relaxed SIMD.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
@@ -53,7 +54,8 @@ export function requireSimd(): void {
     fail(
       "UNSUPPORTED_ENGINE",
       "",
-      "this engine has no wasm SIMD (simd128); use Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later",
+      "this engine has no wasm SIMD (simd128)",
+      advise.other("use Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later"),
     );
   }
 }

@@ -1,4 +1,5 @@
 // Loads the wasm module, once per build, and returns the runtime object.
+import * as advise from "../base/advice.js";
 import { optionalSignal } from "../base/checks.js";
 import { messageOf, show } from "../base/show.js";
 import { hasRelaxedSimd, requireSimd } from "./engine.js";
@@ -80,7 +81,7 @@ let newest: Ropewalk | undefined;
  * @throws {@link RopewalkError} NOT_LOADED before the first `load()`; the codes of {@link Ropewalk.rope}.
  */
 export function describe(config: RopeConfig, seqLen?: number): Description {
-  if (newest === undefined) fail("NOT_LOADED", "", "no module is loaded; call `await load()` first");
+  if (newest === undefined) fail("NOT_LOADED", "", "no module is loaded", advise.code("call `await load()` first"));
   return newest.describe(config, seqLen);
 }
 
@@ -145,7 +146,8 @@ async function start(
     fail(
       "UNSUPPORTED_ENGINE",
       "build",
-      "relaxed needs relaxed SIMD, which this engine lacks or implements incorrectly; use auto or simd",
+      "relaxed needs relaxed SIMD, which this engine lacks or implements incorrectly",
+      advise.code("use auto or simd"),
     );
   }
   const source = wasm ?? (await ownWasm(platform, build === "relaxed" ? "relaxed" : "simd"));
@@ -176,9 +178,9 @@ async function ownWasm(platform: Platform, file: WasmFile): Promise<WasmSource> 
   try {
     return await platform.wasm(file);
   } catch (cause) {
-    const what =
-      "of this package can't be found here: pass ropewalk/ropewalk.wasm as load({ wasm }), compiled or as bytes";
-    fail("WASM_LOAD", "wasm", what, { cause });
+    const what = "of this package can't be found here";
+    const advised = advise.code("pass ropewalk/ropewalk.wasm as load({ wasm }), compiled or as bytes");
+    fail("WASM_LOAD", "wasm", what, { ...advised, cause });
   }
 }
 
@@ -200,8 +202,8 @@ async function compile(platform: Platform, source: WasmSource, isShared: boolean
     return { compiled, isShared };
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    const hint = platform.readFile === undefined ? unreadHint(where) : "";
-    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}${hint}`, { cause });
+    const hint = platform.readFile === undefined ? unreadHint(where) : {};
+    fail("WASM_LOAD", "wasm", `${where} could not be loaded: ${messageOf(cause)}`, { ...hint, cause });
   }
 }
 
@@ -226,7 +228,8 @@ async function responseBytes(response: Response, address: string | URL): Promise
     fail(
       "WASM_LOAD",
       "wasm",
-      `the server answered ${response.status} for ${String(address)}${missingFileHint(String(address))}`,
+      `the server answered ${response.status} for ${String(address)}`,
+      missingFileHint(String(address)),
     );
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -242,7 +245,7 @@ function checkMagic(bytes: Uint8Array, where: string): void {
     : bytes.length === 0
       ? "empty"
       : "not wasm";
-  fail("WASM_LOAD", "wasm", `${where} is ${what}${missingFileHint(where)}`);
+  fail("WASM_LOAD", "wasm", `${where} is ${what}`, missingFileHint(where));
 }
 
 /** Rejects when the signal aborts. The promise itself continues, for other callers. */

@@ -1,4 +1,5 @@
 // The threads of a module: starts helpers in Workers, and ends them.
+import * as advise from "../base/advice.js";
 import { RopewalkError, fail } from "../base/errors.js";
 import { messageOf, show } from "../base/show.js";
 import type { Heap } from "../memory/heap.js";
@@ -74,7 +75,12 @@ export class Threads {
     const shared = this.#shared;
     if (platform === undefined || typeof shared === "string") {
       if (wanted === "auto" || wanted === 1) return;
-      fail("UNSUPPORTED_ENGINE", "threads", `there can't be ${wanted}: ${String(shared)}; "auto" takes one here`);
+      fail(
+        "UNSUPPORTED_ENGINE",
+        "threads",
+        `there can't be ${wanted}: ${String(shared)}`,
+        advise.other(`"auto" takes one here`),
+      );
     }
     const threads = wanted === "auto" ? threadsFor(await platform.cores()) : wanted;
     if (threads === this.count) return;

@@ -1,4 +1,5 @@
 // Runs rotate and rerotate on a tensor in wasm memory at once, and on an array outside it in chunks.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { sizeOf } from "./elements.js";
 import type { Heap } from "./heap.js";
@@ -95,7 +96,12 @@ export function forEachChunk(heap: Heap, tensor: OpenTensor, call: ChunkCall): v
   for (const chunk of chunksOf(extents, heap.scratchBytes / size)) {
     const bytes = chunk.tokens * chunk.heads * chunk.head_dim * size;
     if (bytes > heap.scratchBytes)
-      fail("INVALID_SHAPE", "shape", `an array's token may have at most 512 KB (got ${bytes} bytes); use a Tensor`);
+      fail(
+        "INVALID_SHAPE",
+        "shape",
+        `an array's token may have at most 512 KB (got ${bytes} bytes)`,
+        advise.code("use a Tensor"),
+      );
     copyChunk(heap, tensor, chunk, true);
     call(scratch, scratch, chunk, chunk, 0);
     copyChunk(heap, tensor, chunk, false);

@@ -1,4 +1,5 @@
 // Element types of tensors and arrays.
+import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { codeIn } from "../base/checks.js";
 import { fail } from "../base/errors.js";
@@ -57,7 +58,12 @@ export function viewElements(array: unknown, dtype: unknown, field: string, dtyp
   const own = dtypeOf(polyfill === undefined ? name : "Float16Array", dtype, field, dtypeField);
   const bytes = polyfill ?? viewBytes(array);
   if (bytes === undefined) {
-    fail("INVALID_SHAPE", field, "is detached, as a view is when wasm memory has grown; create a new view");
+    fail(
+      "INVALID_SHAPE",
+      field,
+      "is detached, as a view is when wasm memory has grown",
+      advise.code("create a new view"),
+    );
   }
   return { dtype: own, length: bytes.length / sizeOf(own), bytes };
 }
@@ -99,7 +105,8 @@ export function newElements(dtype: DType, length: number): Float32Array | Uint16
   try {
     return dtype === "f32" ? new Float32Array(length) : new Uint16Array(length);
   } catch (cause) {
-    fail("OUT_OF_MEMORY", "positions", `out of memory for a table of ${length} elements; request fewer positions`, {
+    fail("OUT_OF_MEMORY", "positions", `out of memory for a table of ${length} elements`, {
+      ...advise.other("request fewer positions"),
       cause,
     });
   }

@@ -1,3 +1,4 @@
+import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmModule } from "./wasm_module.js";
@@ -51,7 +52,8 @@ export class Heap {
       fail(
         "OUT_OF_MEMORY",
         field,
-        `out of memory: can't allocate ${bytes} bytes (wasm memory is limited to 4 GB); dispose of tensors, or use smaller ones`,
+        `out of memory: can't allocate ${bytes} bytes (wasm memory is limited to 4 GB)`,
+        advise.dispose({ of: ["tensors"], orUse: "smaller ones" }),
       );
     }
     return address;

@@ -1,4 +1,5 @@
 // Array and tensor arguments: checked, with their addresses in wasm memory.
+import * as advise from "../base/advice.js";
 import { type DType, type ElementView, sizeOf, viewElements } from "./elements.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
@@ -89,7 +90,8 @@ export function operandOf(
 
 /** Checks that a tensor or rope was created by the same load() of the module. @internal */
 export function checkSameHeap(heap: Heap, owner: { readonly heap: Heap }, field: string): void {
-  if (owner.heap !== heap) fail("INVALID_ARGUMENT", field, "comes from another load(); create it with this one");
+  if (owner.heap !== heap)
+    fail("INVALID_ARGUMENT", field, "comes from another load()", advise.code("create it with this one"));
 }
 
 /** Same as operandOf, for arguments that must be f32. @internal */

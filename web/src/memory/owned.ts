@@ -1,4 +1,5 @@
 // Ties an object in wasm memory to a JavaScript object, so that it is freed exactly once.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import type { Heap } from "./heap.js";
 
@@ -36,7 +37,8 @@ export class Owned {
 
   /** Throws DISPOSED. */
   check(): void {
-    if (this.#address === 0) fail("DISPOSED", this.#name, `is disposed; create a new one with ${this.#maker}`);
+    if (this.#address === 0)
+      fail("DISPOSED", this.#name, "is disposed", advise.code(`create a new one with ${this.#maker}`));
   }
 
   /** Address in wasm memory. Throws DISPOSED. */

@@ -1,4 +1,5 @@
 // Position arguments in all their forms, converted to one form.
+import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { count } from "../base/checks.js";
 import { fail } from "../base/errors.js";
@@ -88,7 +89,8 @@ function failAmbiguous(length: number, batches: number, axes: number, tokens: nu
   fail(
     "INVALID_SHAPE",
     field,
-    `could be those of ${axes} axes or of ${batches} batch rows (got ${length} ids): pass ${axes * batches * tokens} ids, or say which by the option axes: ${axes} or 1`,
+    `could be those of ${axes} axes or of ${batches} batch rows (got ${length} ids)`,
+    advise.code(`pass ${axes * batches * tokens} ids, or say which by the option axes: ${axes} or 1`),
   );
 }
 

@@ -1,7 +1,7 @@
 // Reads a model's config.json or GGUF metadata through one set of keys, with every value checked.
 import { type Dict, isDict } from "../base/dict.js";
 import { show } from "../base/show.js";
-import { fail } from "../base/errors.js";
+import { fail, type RopewalkErrorOptions } from "../base/errors.js";
 import { fieldOf } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
 import { CLASS_ALIASES, CLASS_DEFAULTS } from "./architectures/class_defaults.js";
@@ -137,8 +137,13 @@ export class ConfigReader {
   }
 
   /** Throws an error that names the file and a key or tensor in it. */
-  refuse(code: "INVALID_FILE" | "UNSUPPORTED_MODEL", field: string, message: string): never {
-    fail(code, fieldOf(this.file, field), message);
+  refuse(
+    code: "INVALID_FILE" | "UNSUPPORTED_MODEL",
+    field: string,
+    problem: string,
+    options?: RopewalkErrorOptions,
+  ): never {
+    fail(code, fieldOf(this.file, field), problem, options);
   }
 }
 

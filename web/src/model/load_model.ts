@@ -1,4 +1,5 @@
 // Opens a model's files, plans its weights and loads them.
+import * as advise from "../base/advice.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
 import { Formats } from "../grammar/formats.js";
@@ -93,7 +94,8 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     fail(
       "UNSUPPORTED_MODEL",
       `${files.name}: general.type`,
-      "is an adapter (LoRA) and no whole model; load its base model, and then this as an adapter",
+      "is an adapter (LoRA) and no whole model",
+      advise.adapter(),
     );
   const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
   const stored = mapWeights(files, plan);

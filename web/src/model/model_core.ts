@@ -99,7 +99,8 @@ export class ModelCore implements TextsReader {
     options: ReadOptions,
   ): Promise<ModelCore> {
     const address = heap.module.model_create(useScalarKernels);
-    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a model; dispose of tensors or models");
+    if (address === 0)
+      fail("OUT_OF_MEMORY", "", "out of memory for a model", advise.dispose({ of: ["tensors", "models"] }));
     try {
       configure(heap, address, plan);
       const samples = await loadWeights(heap, address, files, plan.reader, mappings, options);
@@ -304,7 +305,8 @@ export class ModelCore implements TextsReader {
       fail(
         "INVALID_ARGUMENT",
         "onLayer",
-        "runs inside the model, so the hook can't read another text with it; load a second model",
+        "runs inside the model, so the hook can't read another text with it",
+        advise.code("load a second model"),
       );
   }
 

@@ -1,4 +1,5 @@
 // Reads a model's dimensions and the RoPE of each layer from its files.
+import * as advise from "../base/advice.js";
 import type { RopeOverrides } from "../config/overrides.js";
 import { type GgufRopeTensors } from "../config/gguf.js";
 import { isDict } from "../base/dict.js";
@@ -246,7 +247,7 @@ function refuseOtherLayers({ layer, recurrence, readsLayerConfig }: Architecture
 /** Throws INVALID_ARGUMENT if there are overrides and no RoPE that they could change. @internal */
 export function checkHasRope(layers: readonly ModelLayer[], overrides: ModelRopeOverrides | undefined): void {
   if (overrides !== undefined && layers.every(({ rope }) => rope === null))
-    fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE; leave the option out");
+    fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE", advise.other("leave the option out"));
 }
 
 /** The RoPE of each kind of layer. Layers of the same kind share one object. */

@@ -1,4 +1,5 @@
 // Whether this package runs a model, from its config.json or GGUF metadata alone.
+import type { Advised } from "../base/advice.js";
 import type { Dict } from "../base/dict.js";
 import { RopewalkError } from "../base/errors.js";
 import { named } from "../files/errors.js";
@@ -26,7 +27,7 @@ export function supportOf(source: Dict): Support {
     const { architecture } = reader;
     const row = findArchitecture(reader);
     if (row === undefined)
-      return { architecture, runs: null, isEncoder: false, text: `Ropewalk can't run it: ${whyUnsupported(reader)}.` };
+      return { architecture, runs: null, isEncoder: false, text: textOf(...whyUnsupported(reader)) };
     const isEncoder = encoderOf(row, reader) !== undefined;
     const embeds = isEncoder || embedsByFile(reader);
     const kind = isEncoder
@@ -44,4 +45,8 @@ export function supportOf(source: Dict): Support {
     if (!(error instanceof RopewalkError)) throw error;
     return { architecture: null, runs: null, isEncoder: false, text: `Ropewalk can't run it: ${error.message}.` };
   }
+}
+
+function textOf(problem: string, { words }: Partial<Advised>): string {
+  return `Ropewalk can't run it: ${problem}${words === undefined ? "." : `; ${words}`}`;
 }

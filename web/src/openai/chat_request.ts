@@ -94,14 +94,20 @@ export function readChatRequest(given: ChatRequestFields, chatTemplate = ""): Ch
     fail(
       "INVALID_ARGUMENT",
       "response_format",
-      'can\'t be used with tools; set tool_choice to "none", or leave one out',
+      "can't be used with tools",
+      advise.other('set tool_choice to "none", or leave one out'),
     );
   const templateWords = new Set(chatTemplate.match(/\w+/g));
   const { reasoning_effort: effort, chat_template_kwargs: variables } = body;
   if (variables !== undefined && !isDict(variables))
     fail("INVALID_ARGUMENT", "chat_template_kwargs", `must be an object (got ${show(variables)})`);
   if (effort !== undefined && variables !== undefined && "reasoning_effort" in variables)
-    fail("INVALID_ARGUMENT", "chat_template_kwargs.reasoning_effort", "is the field reasoning_effort; leave one out");
+    fail(
+      "INVALID_ARGUMENT",
+      "chat_template_kwargs.reasoning_effort",
+      "is the field reasoning_effort",
+      advise.other("leave one out"),
+    );
   return {
     ...shared,
     options: {

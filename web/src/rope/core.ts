@@ -1,4 +1,5 @@
 // A configured rope in wasm memory, which all rope operations use.
+import * as advise from "../base/advice.js";
 import { codeIn } from "../base/checks.js";
 import { frozenConfig, withNumbers } from "../config/finished_config.js";
 import type { RopeConfig } from "../config/types.js";
@@ -36,7 +37,8 @@ export class RopeCore {
     this.heap = heap;
     const { module } = heap;
     const address = module.rope_create();
-    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a rope; dispose of tensors or ropes");
+    if (address === 0)
+      fail("OUT_OF_MEMORY", "", "out of memory for a rope", advise.dispose({ of: ["tensors", "ropes"] }));
     try {
       this.geometry = configure(heap, address, config);
       this.config = frozenConfig(config);

@@ -1,4 +1,5 @@
 // The sessions that answers are generated in. They stay, so that the next turn of a chat reads only what is new.
+import * as advise from "../base/advice.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { commonLength } from "../base/lists.js";
 import { CallQueue } from "../model/session/call_queue.js";
@@ -88,7 +89,10 @@ export class PromptSessions {
 
   #checkCall({ disposals }: ServedCall, cause?: unknown): void {
     if (disposals === this.#disposals) return;
-    fail("DISPOSED", "dispose", "was called during this call, and frees its session; await the calls first", { cause });
+    fail("DISPOSED", "dispose", "was called during this call, and frees its session", {
+      ...advise.code("await the calls first"),
+      cause,
+    });
   }
 
   /** A session, or undefined if it was disposed of meanwhile. If the call has ended, the session is disposed of. */

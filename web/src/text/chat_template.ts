@@ -1,4 +1,5 @@
 // Renders a conversation with the model's chat template.
+import * as advise from "../base/advice.js";
 import { trueOrFalse } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
 import { changed, fail, RopewalkError } from "../base/errors.js";
@@ -47,7 +48,8 @@ export async function renderChat(
     fail(
       "INVALID_ARGUMENT",
       "parseSpecial",
-      "needs the model's tokens: call promptTokens(), or leave out parseSpecial",
+      "needs the model's tokens",
+      advise.either(advise.call({ calls: ["promptTokens"] }), advise.code("leave out parseSpecial")),
     );
   return (await withWarnings(options, (given) => renderPrompt(templates, messages, given))).text;
 }
@@ -109,7 +111,8 @@ function readPieces(
     fail(
       "INVALID_ARGUMENT",
       "messages",
-      "have control tokens in places where the model's chat template reads them; leave these out",
+      "have control tokens in places where the model's chat template reads them",
+      advise.other("leave these out"),
     );
   return pieces;
 }

@@ -96,7 +96,7 @@ function limited<T>(what: string, run: () => T, verb = "encode"): T {
   } catch (error) {
     if (error instanceof RangeError || error instanceof RopewalkError) throw error;
     if (error instanceof NoUnknownToken) return invalid(`model.${error.option}`, error.message);
-    const advice = error instanceof TooManySteps ? "; its patterns or normalizers are made to take long" : "";
+    const advice = error instanceof TooManySteps ? ": its patterns or normalizers are made to take long" : "";
     fail("INVALID_FILE", "tokenizer.json", `cannot ${verb} ${what}: ${messageOf(error).slice(0, 200)}${advice}`, {
       cause: error,
     });

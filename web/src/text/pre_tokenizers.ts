@@ -1,4 +1,5 @@
 // The regular expressions that split text into words before BPE, for each value of tokenizer.ggml.pre.
+import * as advise from "../base/advice.js";
 import { fail } from "../base/errors.js";
 import { withFixedClasses } from "./unicode/classes.js";
 
@@ -260,8 +261,8 @@ export function preTokenizerOf(name: string): PreTokenizer {
     fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.ggml.pre",
-      `"${name}" is not supported; must be one of ${PRE_TOKENIZERS.join(", ")}. ` +
-        "If the model has a tokenizer.json, use that: it contains the rules",
+      `"${name}" is not supported; must be one of ${PRE_TOKENIZERS.join(", ")}`,
+      advise.other("use the model's tokenizer.json if there is one: it contains the rules"),
     );
   }
   const { wholeWords = "none", addsBegin = false, ofCharacters = false } = family;

@@ -1,4 +1,5 @@
 // The Tokenizer interface, and its implementation over a vocabulary.
+import * as advise from "../base/advice.js";
 import { trueOrFalse, wholeNumber } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
@@ -157,8 +158,8 @@ export class VocabularyTokenizer implements Tokenizer {
     } catch (error) {
       if (error instanceof RopewalkError) throw error;
       // V8's regular expressions fail for a word of four million characters
-      const advice = "cannot be split into words, as one is too long; encode the text in shorter parts";
-      fail("INVALID_ARGUMENT", field, advice, { cause: error });
+      const advised = advise.other("shorten the text, or read it in parts");
+      fail("INVALID_ARGUMENT", field, "cannot be split into words, as one is too long", { ...advised, cause: error });
     }
   }
 
@@ -185,7 +186,8 @@ export class VocabularyTokenizer implements Tokenizer {
         fail(
           "INVALID_ARGUMENT",
           "messages",
-          `have ${show(text)}, which this vocabulary can't write as text; leave it out`,
+          `have ${show(text)}, which this vocabulary can't write as text`,
+          advise.other("leave it out"),
         );
       return ids;
     });

@@ -1,4 +1,5 @@
 // How arguments and options are sent to a Worker, and what they become there.
+import * as advise from "../base/advice.js";
 import { optionalFunction, optionalSignal, savedBytes } from "../base/checks.js";
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
@@ -146,7 +147,7 @@ const DRAFT: Argument = {
   },
   receive: (sent, { find }) =>
     find("model", (sent as { modelInWorker: number }).modelInWorker) ??
-    fail("DISPOSED", "draft", "is disposed; load the model again with rw.model()"),
+    fail("DISPOSED", "draft", "is disposed", advise.code("load the model again with rw.model()")),
 };
 
 /** Options that name objects of the Worker. */

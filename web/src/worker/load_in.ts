@@ -1,4 +1,5 @@
 // load() of ropewalk/worker: starts a thread and loads the module in it.
+import * as advise from "../base/advice.js";
 import { optionalSignal } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
@@ -90,11 +91,10 @@ function startThread(start: () => Thread): Thread {
     return start();
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    const what =
-      typeof Worker === "undefined"
-        ? "there are no Workers here; load() of ropewalk computes in this thread"
-        : `the Worker couldn't start: ${messageOf(cause)}`;
-    fail("WASM_LOAD", "worker", what, { cause });
+    if (typeof Worker !== "undefined")
+      fail("WASM_LOAD", "worker", `the Worker couldn't start: ${messageOf(cause)}`, { cause });
+    const advised = advise.code("use load() of ropewalk, which computes in this thread");
+    fail("WASM_LOAD", "worker", "there are no Workers here", { ...advised, cause });
   }
 }
 

@@ -1,4 +1,5 @@
 // The objects that the caller's thread holds for those of a Worker. The members of their classes are made from the tables of the remote API.
+import * as advise from "../base/advice.js";
 import { asyncDisposeSymbol } from "../base/dispose.js";
 import { fail } from "../base/errors.js";
 import { CallQueue } from "../model/session/call_queue.js";
@@ -50,7 +51,8 @@ export class RemoteObject {
     this.#properties = properties;
     if (kind === "session")
       this.#queue = new CallQueue(() => {
-        if (this.#isDisposed) fail("DISPOSED", "session", "is disposed; create a new one with model.session()");
+        if (this.#isDisposed)
+          fail("DISPOSED", "session", "is disposed", advise.code("create a new one with model.session()"));
       });
     for (const [name, row] of Object.entries(TABLES[kind]))
       if (row.kind === "fact" && row.returns !== undefined)

@@ -1,4 +1,5 @@
 // The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
+import * as advise from "../base/advice.js";
 import { expose, transfer, wrap } from "comlink";
 import { fail, type RopewalkErrorCode } from "../base/errors.js";
 import type { WasmFile } from "../load/load.js";
@@ -217,7 +218,7 @@ async function sendTo<T>(server: RemoteServer, request: (server: RemoteServer) =
     return await request(server);
   } catch (cause) {
     if (!(cause instanceof DOMException && cause.name === "DataCloneError")) throw cause;
-    const message = "contain a value that can't be sent to a Worker; pass only plain values, arrays, Files and Blobs";
-    return fail("INVALID_ARGUMENT", "options", message, { cause });
+    const advised = advise.code("pass only plain values, arrays, Files and Blobs");
+    return fail("INVALID_ARGUMENT", "options", "contain a value that can't be sent to a Worker", { ...advised, cause });
   }
 }

@@ -1,4 +1,5 @@
 // `ropewalk chat`: a conversation with a model.
+import * as advise from "../../base/advice.js";
 import { createInterface, type Interface } from "node:readline/promises";
 import { stat } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
@@ -21,6 +22,7 @@ import {
 } from "../loaded_model.js";
 import { parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
+import { errorInWords } from "../report_error.js";
 import { ropeOverridesFrom } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { chatHelp, loadFrom, runChatCommand, saveTo } from "./commands.js";
@@ -57,10 +59,18 @@ export function addChat(program: Command, terminal: () => Terminal): void {
   addTextOptions(command, "extend", "remove the oldest messages");
   command
     .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
-    .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
+    .action((model: string, flags: Flags) =>
+      interruptible((signal) => run(terminal(), model, flags, signal, (error) => errorInWords(error, command))),
+    );
 }
 
-async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
+async function run(
+  terminal: Terminal,
+  source: string,
+  flags: Flags,
+  signal: AbortSignal,
+  inWords: (error: unknown) => string,
+): Promise<void> {
   const format = await formatFrom(flags);
   if (flags.session !== undefined) await checkOutputFile(flags.session, "--session");
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
@@ -78,6 +88,7 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         conversation,
         { ...samplingFrom(flags), ...format, ...drafting, maxTokens, whenFull },
         signal,
+        inWords,
       ).run();
       if (flags.session !== undefined) terminal.note(await saveSession(conversation, model, flags.session));
     } finally {
@@ -115,7 +126,8 @@ async function continueChat(
     fail(
       "INVALID_ARGUMENT",
       "--system",
-      `differs from that of the chat in ${path}; leave it out, or name another file`,
+      `differs from that of the chat in ${path}`,
+      advise.other("leave it out, or name another file"),
     );
 }
 
@@ -126,6 +138,7 @@ class Chat {
   readonly #conversation: Conversation;
   readonly #options: AnswerOptions;
   readonly #interrupted: AbortSignal;
+  readonly #inWords: (error: unknown) => string;
   readonly #answers: Answer[] = [];
   readonly #isInteractive = process.stdin.isTTY && process.stderr.isTTY;
   readonly #lines: Interface;
@@ -139,12 +152,14 @@ class Chat {
     conversation: Conversation,
     options: AnswerOptions,
     interrupted: AbortSignal,
+    inWords: (error: unknown) => string,
   ) {
     this.#terminal = terminal;
     this.#model = model;
     this.#conversation = conversation;
     this.#options = options;
     this.#interrupted = interrupted;
+    this.#inWords = inWords;
     this.#lines = createInterface({
       input: process.stdin,
       ...(this.#isInteractive && { output: process.stderr, prompt: "> " }),
@@ -193,7 +208,7 @@ class Chat {
       else await this.#answer(line);
     } catch (error) {
       if (!this.#isInteractive) throw error;
-      this.#terminal.note((error as Error).message);
+      this.#terminal.note(this.#inWords(error));
     }
   }
 

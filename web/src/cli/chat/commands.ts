@@ -1,4 +1,5 @@
 // The commands inside a chat, such as /retune and /save.
+import * as advise from "../../base/advice.js";
 import { InvalidArgumentError } from "commander";
 import { fail } from "../../base/errors.js";
 import { type Model } from "../../index.node.js";
@@ -49,7 +50,7 @@ export async function runChatCommand(line: string, conversation: Conversation, m
   const [name = "", ...words] = line.split(/\s+/);
   const argument = words.join(" ");
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : undefined;
-  if (command === undefined) fail("INVALID_ARGUMENT", name, "isn't a command; type /help for a list");
+  if (command === undefined) fail("INVALID_ARGUMENT", name, "isn't a command", advise.other("type /help for a list"));
   if ((command.argument === "") !== (argument === "")) {
     fail(
       "INVALID_ARGUMENT",

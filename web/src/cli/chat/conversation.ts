@@ -1,4 +1,5 @@
 // A chat: its messages, and the session that has read them.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
 import {
@@ -161,7 +162,8 @@ export class Conversation {
         fail(
           "CACHE_FULL",
           "chat",
-          `has ${prompt.length} tokens, but the context length is ${this.session.contextLength}; ${advice}`,
+          `has ${prompt.length} tokens, but the context length is ${this.session.contextLength}`,
+          advise.other(advice),
         );
       }
       this.#messages = [...this.#system, ...this.#messages.slice(first + 2)]; // removes the oldest message and its answer

@@ -1,4 +1,5 @@
 // Saves and loads chats: a line of JSON with the messages, then the bytes of the session.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { open, readFile, stat } from "node:fs/promises";
 import { type ChatMessage } from "../../index.node.js";
@@ -48,7 +49,12 @@ async function refuseOtherFiles(path: string): Promise<void> {
   const existing = await stat(path).catch(() => undefined);
   if (existing === undefined || existing.isDirectory()) return; // writeFileAtomically() rejects folders
   if (existing.isFile() && (await isChat(path))) return;
-  fail("INVALID_ARGUMENT", "/save", `${path} exists and isn't a chat saved with /save; name another file`);
+  fail(
+    "INVALID_ARGUMENT",
+    "/save",
+    `${path} exists and isn't a chat saved with /save`,
+    advise.other("name another file"),
+  );
 }
 
 /** Reads only the beginning of the file, which may be a model of many gigabytes. */

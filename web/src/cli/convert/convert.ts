@@ -1,4 +1,5 @@
 // `ropewalk convert`, and its command `pairing`, which permutes the weights of a safetensors file for another pairing.
+import * as advise from "../../base/advice.js";
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { isFolder, pathOf } from "../../files/node_files.js";
@@ -87,12 +88,22 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
 }
 
 async function refuseOtherKinds(input: string): Promise<void> {
-  const advice = [
-    [isUrl(input), "is a URL, but only local files can be converted; download the .safetensors file"],
-    [await isFolder(input), "is a folder; name a .safetensors file in it"],
-    [/\.gguf$/i.test(input), "is a GGUF file, which can't be converted; use the .safetensors file it was made from"],
-  ].find(([applies]) => applies)?.[1];
-  if (advice !== undefined) fail("INVALID_ARGUMENT", input, String(advice));
+  if (isUrl(input))
+    fail(
+      "INVALID_ARGUMENT",
+      input,
+      "is a URL, but only local files can be converted",
+      advise.other("download the .safetensors file"),
+    );
+  if (await isFolder(input))
+    fail("INVALID_ARGUMENT", input, "is a folder", advise.other("name a .safetensors file in it"));
+  if (/\.gguf$/i.test(input))
+    fail(
+      "INVALID_ARGUMENT",
+      input,
+      "is a GGUF file, which can't be converted",
+      advise.other("use the .safetensors file it was made from"),
+    );
 }
 
 /** Weights don't contain their pairing, so a wrong --from shows only in config.json. */

@@ -1,4 +1,5 @@
 // Converts a safetensors file from one pairing to another.
+import * as advise from "../../base/advice.js";
 import { basename } from "node:path";
 import { fail } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../../files/byte_source.js";
@@ -67,7 +68,7 @@ export async function convertFile(
 async function openFile(path: string): Promise<ByteSource> {
   const files = await nodeFiles(path);
   const source = await files.open(files.requested ?? basename(path));
-  return source instanceof MissingFile ? invalidFile(basename(path), "file", source.reason) : source;
+  return source instanceof MissingFile ? invalidFile(basename(path), "file", source.reason, source.advised) : source;
 }
 
 /** Other tensors are only copied, so every dtype of known size works. */
@@ -86,7 +87,8 @@ function chooseTensors(
     fail(
       "INVALID_ARGUMENT",
       "--tensors",
-      `${named(fused.name)} combines q, k and v in one tensor, which isn't supported; split it first`,
+      `${named(fused.name)} combines q, k and v in one tensor, which isn't supported`,
+      advise.other("split it first"),
     );
   }
   const chosen = entries.filter(({ name }) => (pattern ?? PROJECTIONS).test(name));

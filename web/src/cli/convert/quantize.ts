@@ -1,4 +1,5 @@
 // `ropewalk convert quantize`: writes a GGUF file with quantized weights.
+import * as advise from "../../base/advice.js";
 import { type Command, Option } from "commander";
 import { fail } from "../../base/errors.js";
 import { openModel } from "../../files/model_files.js";
@@ -50,7 +51,12 @@ export function addQuantize(convert: Command, terminal: () => Terminal): void {
 
 async function quantize(terminal: Terminal, input: string, output: string, { to, threads }: Flags): Promise<void> {
   if (isUrl(input))
-    fail("INVALID_ARGUMENT", input, "is a URL, but only local files can be converted; download the model");
+    fail(
+      "INVALID_ARGUMENT",
+      input,
+      "is a URL, but only local files can be converted",
+      advise.other("download the model"),
+    );
   if (!/\.gguf$/i.test(output)) fail("INVALID_ARGUMENT", "output", `must end in .gguf (got ${output})`);
   await refuseInputs(output, [input], "output");
   const files = await openModel(nodeFilePlatform, input, await hubOptions());
@@ -86,7 +92,12 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
 /** Number of tensors by format, most frequent first. */
 function countsOf({ tensors }: GgufPlan, input: string): Record<string, number> {
   if (tensors.every(({ format, parts }) => parts.every(({ tensor }) => tensor.format === format)))
-    fail("INVALID_ARGUMENT", input, "has no matrices in f32, f16 or bf16; use the file that it was made from");
+    fail(
+      "INVALID_ARGUMENT",
+      input,
+      "has no matrices in f32, f16 or bf16",
+      advise.other("use the file that it was made from"),
+    );
   const counts: Record<string, number> = {};
   for (const { format } of tensors) counts[format] = (counts[format] ?? 0) + 1;
   return Object.fromEntries(Object.entries(counts).sort(([, a], [, b]) => b - a));

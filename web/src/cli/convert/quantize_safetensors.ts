@@ -1,4 +1,5 @@
 // Plans a quantized GGUF file from a folder with safetensors.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
 import { type WeightFormatName } from "../../files/weight_formats.js";
@@ -41,7 +42,8 @@ export async function planSafetensors(
     fail(
       "UNSUPPORTED_MODEL",
       "config.json: model_type",
-      `${type} can't be written as GGUF, only ${Object.keys(ARCHITECTURES).join(", ")}; convert it with llama.cpp's convert_hf_to_gguf.py, and quantize the GGUF file`,
+      `${type} can't be written as GGUF, only ${Object.keys(ARCHITECTURES).join(", ")}`,
+      advise.other("convert it with llama.cpp's convert_hf_to_gguf.py, and quantize the GGUF file"),
     );
   if (files.tokenizer === undefined)
     fail("UNSUPPORTED_MODEL", "tokenizer.json", "is missing; a GGUF file needs the tokenizer");

@@ -1,4 +1,5 @@
 // Which components of a tokenizer.json a GGUF file can have. It has a name for the rules of words, and no normalizer.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -16,10 +17,10 @@ const WORDS: readonly { readonly name: string; readonly steps: string; readonly 
   { name: "qwen2", steps: gpt4Pattern(String.raw`\p{N}`), ignoresMerges: false },
 ];
 
-const ADVICE = "a GGUF file has no key for it; use the model as it is, or llama.cpp's convert_hf_to_gguf.py";
+const ADVICE = advise.other("use the model as it is, or llama.cpp's convert_hf_to_gguf.py");
 
 function refuse(part: string, message: string): never {
-  fail("UNSUPPORTED_MODEL", `tokenizer.json ${part}`, `${message}, and ${ADVICE}`);
+  fail("UNSUPPORTED_MODEL", `tokenizer.json ${part}`, `${message}, and a GGUF file has no key for it`, ADVICE);
 }
 
 /** What GGUF has no key for and what changes tokens in few texts only. */
@@ -55,7 +56,8 @@ export function preTokenizerName(tokenizer: Dict, model: Dict): string {
     fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.json pre_tokenizer",
-      `has none of the known rules (${WORDS.map(({ name }) => name).join(", ")}); use llama.cpp's convert_hf_to_gguf.py`,
+      `has none of the known rules (${WORDS.map(({ name }) => name).join(", ")})`,
+      advise.other("use llama.cpp's convert_hf_to_gguf.py"),
     );
   if ((model["ignore_merges"] === true) !== words.ignoresMerges)
     refuse("model.ignore_merges", `is ${String(model["ignore_merges"] === true)} beside the words of ${words.name}`);

@@ -1,4 +1,5 @@
 // Tokenizer metadata of a GGUF file, from tokenizer.json and tokenizer_config.json.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
@@ -22,7 +23,8 @@ export function tokenizerMetadata(files: ModelFiles, read: Tokenizer, vocabulary
     fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.json",
-      "only byte-level BPE tokenizers can be written, and this one is of another kind, such as SentencePiece; use llama.cpp's convert_hf_to_gguf.py",
+      "only byte-level BPE tokenizers can be written, and this one is of another kind, such as SentencePiece",
+      advise.other("use llama.cpp's convert_hf_to_gguf.py"),
     );
   const pre = preTokenizerName(tokenizer, model);
   const vocabulary = vocabularyOf(tokenizer, model["vocab"], vocabularySize);
@@ -66,7 +68,8 @@ function specialsAround(tokenizer: Tokenizer): { begin: number | undefined; end:
     fail(
       "UNSUPPORTED_MODEL",
       "tokenizer.json post_processor",
-      `adds ${begin.length} tokens before a text and ${end.length} after it, and a GGUF file has at most one each; use llama.cpp's convert_hf_to_gguf.py`,
+      `adds ${begin.length} tokens before a text and ${end.length} after it, and a GGUF file has at most one each`,
+      advise.other("use llama.cpp's convert_hf_to_gguf.py"),
     );
   return { begin: begin[0], end: end[0] };
 }

@@ -1,4 +1,5 @@
 // Reads the header that is about to be written, and compares the model with that of the folder.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -18,7 +19,7 @@ import type { GgufPlan } from "./gguf_plan.js";
 /** Numbers of GGUF are f32. */
 const CLOSE = 1e-6;
 
-const ADVICE = "and a GGUF file has no key for it; use the model as it is";
+const ADVICE = advise.other("use the model as it is");
 
 /** Texts whose tokens are compared: words, contractions, numbers, spaces, lines, several scripts, bytes that are part of no character. */
 const TEXTS = [
@@ -87,7 +88,13 @@ function compare(expected: object, written: object, whose: string): void {
     const other = (written as Record<string, unknown>)[name];
     if (isSame(value, other)) continue;
     if (isDict(value) && isDict(other)) compare(value, other, `${whose} ${name}'s`);
-    else fail("UNSUPPORTED_MODEL", "config.json", `${whose} ${name} is ${show(value)}, ${ADVICE}`);
+    else
+      fail(
+        "UNSUPPORTED_MODEL",
+        "config.json",
+        `${whose} ${name} is ${show(value)}, and a GGUF file has no key for it`,
+        ADVICE,
+      );
   }
 }
 
@@ -104,7 +111,12 @@ function compareRopes(rw: Ropewalk, model: ModelPlan, read: ModelPlan): void {
     const other = read.layers[layer]!.rope;
     if (rope === null && other === null) continue;
     if (rope === null || other === null)
-      fail("UNSUPPORTED_MODEL", "config.json", `layer ${layer} has ${rope === null ? "no" : "a"} RoPE, ${ADVICE}`);
+      fail(
+        "UNSUPPORTED_MODEL",
+        "config.json",
+        `layer ${layer} has ${rope === null ? "no" : "a"} RoPE, and a GGUF file has no key for it`,
+        ADVICE,
+      );
     if (compared.has(rope)) continue;
     compared.add(rope);
     const [ours, theirs] = [rw.rope(rope), rw.rope(other)];
@@ -125,7 +137,12 @@ function compareRopes(rw: Ropewalk, model: ModelPlan, read: ModelPlan): void {
 
 function refuseRope(rope: NonNullable<ModelPlan["layers"][number]["rope"]>, what: string): never {
   const keys = Object.entries(rope.rope_scaling ?? {}).map(([key, value]) => `${key} ${show(value)}`);
-  fail("UNSUPPORTED_MODEL", "config.json: rope_scaling", `gives ${what} (by ${keys.join(", ")}), ${ADVICE}`);
+  fail(
+    "UNSUPPORTED_MODEL",
+    "config.json: rope_scaling",
+    `gives ${what} (by ${keys.join(", ")}), and a GGUF file has no key for it`,
+    ADVICE,
+  );
 }
 
 /** The added tokens of a tokenizer.json, which a text may have as they are. */
@@ -136,7 +153,7 @@ function addedNamesOf({ tokenizer }: ModelFiles): string[] {
 
 function compareTokenizers(tokenizer: Tokenizer, written: Tokenizer, addedNames: readonly string[]): string[] {
   const refuse = (part: string, message: string): never =>
-    fail("UNSUPPORTED_MODEL", part, `${message}; use llama.cpp's convert_hf_to_gguf.py`);
+    fail("UNSUPPORTED_MODEL", part, message, advise.other("use llama.cpp's convert_hf_to_gguf.py"));
   // A byte that the vocabulary lacks is the unknown token, or left out. A warning says so.
   const isKnown = (character: string): boolean =>
     Array.from(toByteLevel(character)).every((byte) => tokenizer.idOf(byte) !== undefined);

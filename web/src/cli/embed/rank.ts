@@ -1,4 +1,5 @@
 // `ropewalk rank`: orders documents by how well they answer a query, with a cross-encoder.
+import * as advise from "../../base/advice.js";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
 import { load, type Ranked } from "../../index.node.js";
@@ -89,9 +90,15 @@ function documentsOf(given: readonly string[], path: string | undefined): Promis
       : fail(
           "INVALID_ARGUMENT",
           "--documents",
-          "is missing; name a file, or pass documents as arguments, or - for stdin",
+          "is missing",
+          advise.other("name a file, or pass documents as arguments, or - for stdin"),
         );
   return given.length === 0
     ? textLines(path)
-    : fail("INVALID_ARGUMENT", "--documents", "can't be used with documents as arguments; pass them in one way");
+    : fail(
+        "INVALID_ARGUMENT",
+        "--documents",
+        "can't be used with documents as arguments",
+        advise.other("pass them in one way"),
+      );
 }

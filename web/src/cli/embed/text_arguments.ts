@@ -1,4 +1,5 @@
 // Texts that a command gets as arguments, or a line each from a file or stdin.
+import * as advise from "../../base/advice.js";
 import { text as readStream } from "node:stream/consumers";
 import { fail } from "../../base/errors.js";
 import { readTextFile } from "../input_file.js";
@@ -21,7 +22,9 @@ export async function textLines(path: string): Promise<readonly string[]> {
 function linesOf(text: string, from: string): readonly string[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop(); // what follows the last line break
-  return lines.length > 0 ? lines : fail("INVALID_ARGUMENT", from, "is empty; pass a text in each line");
+  return lines.length > 0
+    ? lines
+    : fail("INVALID_ARGUMENT", from, "is empty", advise.other("pass a text in each line"));
 }
 
 /** A text as a cell of a table. */

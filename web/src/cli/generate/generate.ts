@@ -1,4 +1,5 @@
 // `ropewalk generate`: continues a prompt.
+import * as advise from "../../base/advice.js";
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
@@ -137,7 +138,7 @@ async function tokensOf(terminal: Terminal, model: Model, text: string, flags: F
   if (chat) requireTemplate(model, "leave out --chat");
   const tokens = chat ? await chatTokens(terminal, model, messages, flags) : await model.promptTokens(text);
   if (tokens.length === 0)
-    fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token; pass some text");
+    fail("INVALID_ARGUMENT", "prompt", "is empty, and this model has no begin token", advise.other("pass some text"));
   return tokens;
 }
 
@@ -207,7 +208,8 @@ function ensureFits(session: Session, length: number, { whenFull }: Flags): void
   fail(
     "INVALID_ARGUMENT",
     "prompt",
-    `has ${length} tokens, but the context length is ${session.contextLength}; ${advice}`,
+    `has ${length} tokens, but the context length is ${session.contextLength}`,
+    advise.other(advice),
   );
 }
 

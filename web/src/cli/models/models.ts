@@ -1,4 +1,5 @@
 // `ropewalk models`: lists and removes the models of the Hub that are kept on this device.
+import * as advise from "../../base/advice.js";
 import type { Command } from "commander";
 import { fail } from "../../base/errors.js";
 import { type CachedModel, load } from "../../index.node.js";
@@ -48,7 +49,12 @@ async function remove(terminal: Terminal, names: readonly string[]): Promise<voi
   const kept = new Set((await rw.cachedModels()).map(({ source }) => source));
   const unknown = names.find((name) => !kept.has(name));
   if (unknown !== undefined)
-    fail("INVALID_ARGUMENT", unknown, "isn't kept on this device; `ropewalk models list` prints the names");
+    fail(
+      "INVALID_ARGUMENT",
+      unknown,
+      "isn't kept on this device",
+      advise.other("`ropewalk models list` prints the names"),
+    );
   for (const name of names) {
     await rw.deleteCachedModel(name);
     terminal.print(`removed ${name}`);

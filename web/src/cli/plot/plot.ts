@@ -1,4 +1,5 @@
 // `ropewalk plot`: draws what a RoPE does, as SVG.
+import * as advise from "../../base/advice.js";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RopeConfig } from "../../config/types.js";
 import { DECAY_CURVES, type DecayCurve } from "../../rope/decay.js";
@@ -131,7 +132,12 @@ async function show(
 ): Promise<void> {
   const { output, width, height, title } = flags;
   if (output === undefined && process.stdout.isTTY && !terminal.json) {
-    fail("INVALID_ARGUMENT", "--output", "is missing; name an SVG file, or redirect stdout with > plot.svg");
+    fail(
+      "INVALID_ARGUMENT",
+      "--output",
+      "is missing",
+      advise.other("name an SVG file, or redirect stdout with > plot.svg"),
+    );
   }
   if (output !== undefined && !output.endsWith(".svg"))
     fail("INVALID_ARGUMENT", "--output", `must end in .svg (got ${output})`);
@@ -194,7 +200,12 @@ async function drawRamp(subject: Subject): Promise<Drawn> {
   const { rw, configs, length } = subject;
   const series = ramps(rw, configs, length);
   if (series.length === 0) {
-    fail("INVALID_ARGUMENT", "--scaling", "none of the scalings has a ramp; add one, for example --scaling yarn:4");
+    fail(
+      "INVALID_ARGUMENT",
+      "--scaling",
+      "none of the scalings has a ramp",
+      advise.other("add one, for example --scaling yarn:4"),
+    );
   }
   return lines(subject, series, {
     title: "Share of its frequency that each pair keeps",

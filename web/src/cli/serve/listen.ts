@@ -1,4 +1,5 @@
 // Listens on a port.
+import * as advise from "../../base/advice.js";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { fail } from "../../base/errors.js";
@@ -34,12 +35,12 @@ export async function listen(
 }
 
 function refuse(cause: NodeJS.ErrnoException, host: string, port: number): never {
-  const reasons: Record<string, [string, string]> = {
-    EADDRINUSE: ["--port", `${port} is in use; pass another, or 0 for any free one`],
-    EACCES: ["--port", `${port} isn't allowed for this user; pass one from 1024`],
+  const reasons: Record<string, [field: string, problem: string, advice?: string]> = {
+    EADDRINUSE: ["--port", `${port} is in use`, "pass another, or 0 for any free one"],
+    EACCES: ["--port", `${port} isn't allowed for this user`, "pass one from 1024"],
     EADDRNOTAVAIL: ["--host", `${host} isn't an address of this machine`],
     ENOTFOUND: ["--host", `${host} isn't an address of this machine`],
   };
-  const [field, message] = reasons[cause.code ?? ""] ?? ["--host", `can't be listened on: ${cause.message}`];
-  fail("INVALID_ARGUMENT", field, message, { cause });
+  const [field, problem, advice] = reasons[cause.code ?? ""] ?? ["--host", `can't be listened on: ${cause.message}`];
+  fail("INVALID_ARGUMENT", field, problem, { ...(advice !== undefined && advise.other(advice)), cause });
 }

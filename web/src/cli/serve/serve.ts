@@ -1,4 +1,5 @@
 // `ropewalk serve`: a local server with OpenAI's paths. The model runs in a Worker, so that this thread answers while it computes.
+import * as advise from "../../base/advice.js";
 import { basename, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { fail } from "../../base/errors.js";
@@ -81,7 +82,8 @@ export function addServe(program: Command, terminal: () => Terminal): void {
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
   const { host, port, cors = [], maxBody, parallel, maxQueue } = flags;
   const token = flags.token ?? process.env["ROPEWALK_TOKEN"];
-  if (token === "") fail("INVALID_ARGUMENT", "ROPEWALK_TOKEN", "is empty; set a token, or unset the variable");
+  if (token === "")
+    fail("INVALID_ARGUMENT", "ROPEWALK_TOKEN", "is empty", advise.other("set a token, or unset the variable"));
   const isLocal = LOOPBACK.test(host);
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");

@@ -52,6 +52,7 @@ const WORDS: AdviceWords = {
   hubToken: () => undefined,
   hubAddress: () => undefined,
   blobs: () => undefined,
+  code: () => undefined,
 };
 
 /** An error in the words of the server. Errors of other kinds stay. */

@@ -1,4 +1,5 @@
 // Lists and removes cached models.
+import * as advise from "../../base/advice.js";
 import { parseHubNameInPage } from "../hub/name.js";
 import { parseUrl, withoutFragment } from "../http/urls.js";
 import { isListing, isOfRepository } from "../hub/repository.js";
@@ -56,7 +57,12 @@ export async function cachedModels(platform: FilePlatform): Promise<CachedModel[
 export async function deleteCachedModel(platform: FilePlatform, source: string | URL): Promise<boolean> {
   const name = typeof source === "string" ? parseHubNameInPage(source) : undefined;
   if (name !== undefined && name.repository !== source)
-    fail("INVALID_ARGUMENT", "source", `is removed with all that is kept of its repository; pass ${name.repository}`);
+    fail(
+      "INVALID_ARGUMENT",
+      "source",
+      "is removed with all that is kept of its repository",
+      advise.other(`pass ${name.repository}`),
+    );
   if (
     name === undefined &&
     !(source instanceof URL || URL.canParse(source, (globalThis as { location?: Location }).location?.href))

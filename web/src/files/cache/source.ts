@@ -1,4 +1,5 @@
 // Caches files from a server piece by piece as they are read.
+import * as advise from "../../base/advice.js";
 import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../byte_source.js";
 import { networkError } from "../errors.js";
@@ -82,8 +83,9 @@ async function openUnreachable(
   const cached = await readRecord(store, key);
   if (!(error instanceof RopewalkError) || error.code !== "NETWORK" || cached === undefined) throw error;
   const { size, version } = cached;
-  warn(`${name}: using the cached file because the download failed (${error.message})`);
-  if (size === undefined || version === undefined) return new MissingFile("NETWORK", error.message);
+  warn(`${name}: using the cached file because the download failed (${error.problem})`);
+  if (size === undefined || version === undefined)
+    return new MissingFile("NETWORK", error.problem, error.advice && { advice: error.advice, words: error.words });
   return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, warn);
 }
 
@@ -208,11 +210,10 @@ function unreachableSource(name: string, size: number, cause: RopewalkError): By
     seekCost: 0,
     // eslint-disable-next-line @typescript-eslint/require-await -- asynchronous like the other sources
     async *stream() {
-      networkError(
-        name,
-        "the download failed and the cache has only part of the file; check the connection and try again",
-        { cause },
-      );
+      networkError(name, "the download failed and the cache has only part of the file", {
+        ...advise.other("check the connection and try again"),
+        cause,
+      });
     },
   };
 }

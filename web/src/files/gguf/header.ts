@@ -1,4 +1,5 @@
 // Reads the header of a GGUF file: metadata and tensor descriptions.
+import * as advise from "../../base/advice.js";
 import { show } from "../../base/show.js";
 import { invalidFile, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
@@ -116,13 +117,15 @@ function checkVersion(cursor: HeaderCursor): void {
     unsupportedModel(
       cursor.file,
       "version",
-      "the file is big-endian; convert it with llama.cpp's gguf_convert_endian.py",
+      "the file is big-endian",
+      advise.other("convert it with llama.cpp's gguf_convert_endian.py"),
     );
   }
   unsupportedModel(
     cursor.file,
     "version",
-    `GGUF version must be 2 or 3 (got ${version}); convert the model again with a current converter`,
+    `GGUF version must be 2 or 3 (got ${version})`,
+    advise.other("convert the model again with a current converter"),
   );
 }
 
@@ -143,7 +146,8 @@ function valueType(cursor: HeaderCursor, part: string): ValueType {
     invalidFile(
       cursor.file,
       part,
-      `has value type ${number}, expected 0 to ${VALUE_TYPES.length - 1}: the file is damaged; download it again`,
+      `has value type ${number}, expected 0 to ${VALUE_TYPES.length - 1}: the file is damaged`,
+      advise.other("download it again"),
     )
   );
 }
@@ -193,7 +197,12 @@ function formatOf(file: string, tensor: string, type: number): WeightFormatName 
   if (name !== undefined && isWeightFormat(name)) return name;
   const shown = name?.toUpperCase() ?? `number ${type}`;
   const supported = WEIGHT_FORMATS.map((format) => format.toUpperCase()).join(", ");
-  return unsupportedModel(file, tensor, `tensor type ${shown} is not supported; use a file with ${supported}`);
+  return unsupportedModel(
+    file,
+    tensor,
+    `tensor type ${shown} is not supported`,
+    advise.other(`use a file with ${supported}`),
+  );
 }
 
 function invalidShape(file: string, tensor: string, format: WeightFormatName, shape: readonly number[]): never {

@@ -1,4 +1,5 @@
 // Opens a GGUF model, which may be split into several files.
+import * as advise from "../../base/advice.js";
 import { show } from "../../base/show.js";
 import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
 import { invalidFile, named } from "../errors.js";
@@ -31,7 +32,8 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
     return invalidFile(
       opened.name,
       "split.count",
-      `the file is one of ${count} parts; put all of them in one folder, named ${expected} and so on`,
+      `the file is one of ${count} parts`,
+      advise.other(`put all of them in one folder, named ${expected} and so on`),
     );
   }
   if (count > MAX_FILES)
@@ -42,7 +44,8 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
   for (let i = 0; i < count; i++) {
     const name = `${prefix}-${String(i + 1).padStart(5, "0")}-of-${total}.gguf`;
     const source = name === opened.name ? opened : await set.open(name, signal);
-    if (source instanceof MissingFile) return invalidFile(name, `part ${i + 1} of ${count}`, source.reason);
+    if (source instanceof MissingFile)
+      return invalidFile(name, `part ${i + 1} of ${count}`, source.reason, source.advised);
     const part = await readGguf(source, i, signal);
     checkPart(name, part, i, count);
     if (i === 0) metadata = part.metadata;

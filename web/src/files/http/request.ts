@@ -1,4 +1,5 @@
 // Makes requests. The caller's headers go to the origin of the caller's URL and to no other.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { quote, show } from "../../base/show.js";
@@ -58,7 +59,7 @@ export async function request(
     if (next.origin !== url.origin) sent = { Range: range };
     at = next;
   }
-  return networkError(file, `${url.href}: more than ${MOST_REDIRECTS} redirects; check the URL`);
+  return networkError(file, `${url.href}: more than ${MOST_REDIRECTS} redirects`, advise.other("check the URL"));
 }
 
 function targetOf(location: string, from: URL, file: string): URL {
@@ -82,12 +83,13 @@ async function followInPage(
   const leak = `and it could lead to another origin, which must not get the header ${quote(names[0]!)}`;
   const advice = `pass the URL that the server redirects to, or only "Authorization" as a header`;
   if (url.origin !== (globalThis as { location?: Location }).location?.origin)
-    return networkError(file, `${url.href}: the server redirects, ${leak}; ${advice}`);
+    return networkError(file, `${url.href}: the server redirects, ${leak}`, advise.other(advice));
   try {
     return await fetch(url, { ...given, mode: "same-origin" }); // fails before a request leaves the origin
   } catch (cause) {
     signal.throwIfAborted();
-    return networkError(file, `${url.href}: the server redirects to another origin or stopped responding; ${advice}`, {
+    return networkError(file, `${url.href}: the server redirects to another origin or stopped responding`, {
+      ...advise.other(advice),
       cause,
     });
   }

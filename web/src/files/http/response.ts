@@ -9,6 +9,8 @@ export class RetryableError extends Error {
     message: string,
     /** Milliseconds to wait, from the server's Retry-After; 0 if it sent none. */
     readonly retryAfter = 0,
+    /** What to do. */
+    readonly advised?: Advised,
   ) {
     super(message);
   }
@@ -16,6 +18,12 @@ export class RetryableError extends Error {
 
 /** Temporary failures: timeouts, rate limits, a server that is restarting. */
 const RETRYABLE_STATUSES = [408, 425, 429, 500, 502, 503, 504];
+
+/** What a refusal means, where the kind of server is known, and what to do. @internal */
+export interface Explained {
+  readonly problem: string;
+  readonly advised?: Advised;
+}
 
 /** What a response says about its bytes and about the file. @internal */
 export interface RangeResponse {
@@ -43,7 +51,7 @@ export function parseResponse(
   url: string,
   response: Response,
   start: number,
-  explain?: (response: Response) => string | undefined,
+  explain?: (response: Response) => Explained | undefined,
 ): RangeResponse {
   const refuse = (problem: string, advised?: Advised): never => networkError(file, `${url}: ${problem}`, advised);
   const { status, headers } = response;
@@ -51,16 +59,24 @@ export function parseResponse(
     const wait = parseRetryAfter(headers.get("retry-after"));
     const asked = wait > 0 ? `, and the server asked to wait ${Math.ceil(wait / 1000)} s` : "";
     const meaning = explain?.(response);
-    throw new RetryableError(`status ${status}${asked}${meaning === undefined ? "" : ` (${meaning})`}`, wait);
+    throw new RetryableError(
+      `status ${status}${asked}${meaning === undefined ? "" : ` (${meaning.problem})`}`,
+      wait,
+      meaning?.advised,
+    );
   }
   const meaning = response.ok ? undefined : explain?.(response);
-  if (meaning !== undefined) return refuse(meaning);
+  if (meaning !== undefined) return refuse(meaning.problem, meaning.advised);
   if (status === 401 || status === 403) return refuse(`status ${status}, access denied`, advise.credentials());
   if (status === 416)
-    return refuse(`status 416, no bytes from ${start} on: the file is shorter than before; open it again`);
-  if (status !== 200 && status !== 206) return refuse(`status ${status}, expected 200 or 206; check the URL`);
+    return refuse(
+      `status 416, no bytes from ${start} on: the file is shorter than before`,
+      advise.other("open it again"),
+    );
+  if (status !== 200 && status !== 206)
+    return refuse(`status ${status}, expected 200 or 206`, advise.other("check the URL"));
   if (isHtml(response))
-    return refuse("the server responded with an HTML page; check that the file is served at this URL");
+    return refuse("the server responded with an HTML page", advise.other("check that the file is served at this URL"));
   const version = (headers.get("etag") ?? headers.get("last-modified"))?.replace(/^W\//, "");
   const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
   if (status === 200) {
@@ -69,7 +85,10 @@ export function parseResponse(
     return { start: 0, end: size, size, version, isPartial: false };
   }
   if (isEncoded)
-    return refuse("the server compresses range responses; disable compression for this file on the server");
+    return refuse(
+      "the server compresses range responses",
+      advise.other("disable compression for this file on the server"),
+    );
   if (headers.get("content-type")?.startsWith("multipart/"))
     return refuse("the server responded to a request for one range with several");
   const range = headers.get("content-range");

@@ -1,10 +1,12 @@
 // Reads a file on a server by range requests, with retries.
+import type { Advised } from "../../base/advice.js";
+import * as advise from "../../base/advice.js";
 import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, chunksOf, MissingFile } from "../byte_source.js";
 import { networkError } from "../errors.js";
 import { IdleTimeout } from "./idle_timeout.js";
 import { request } from "./request.js";
-import { isHtml, parseResponse, type RangeResponse, RetryableError } from "./response.js";
+import { isHtml, parseResponse, type RangeResponse, RetryableError, type Explained } from "./response.js";
 
 /** How to make requests. @internal */
 export interface HttpOptions {
@@ -15,7 +17,7 @@ export interface HttpOptions {
   /** Milliseconds without a byte after which a request fails. */
   readonly timeout: number;
   /** Explains a response with an error status, where the kind of server is known. */
-  readonly explain?: (response: Response) => string | undefined;
+  readonly explain?: (response: Response) => Explained | undefined;
 }
 
 /** Defaults for what the caller doesn't set. @internal */
@@ -44,13 +46,23 @@ export async function openHttp(
     await source.readBeginning(signal);
     return source;
   } catch (error) {
-    if (error instanceof NotFoundError) return new MissingFile("NETWORK", error.message);
+    if (error instanceof NotFoundError) return new MissingFile("NETWORK", error.message, error.advised);
     throw error;
   }
 }
 
 /** The server has no such file. */
-class NotFoundError extends Error {}
+const LATER = advise.other("try again later");
+
+class NotFoundError extends Error {
+  constructor(
+    message: string,
+    /** What to do. */
+    readonly advised?: Advised,
+  ) {
+    super(message);
+  }
+}
 
 class HttpSource implements ByteSource {
   size = Infinity;
@@ -96,6 +108,7 @@ class HttpSource implements ByteSource {
     let positionAtFailure = start;
     while (position < Math.min(end, this.size)) {
       let failure: string;
+      let advised: Advised | undefined;
       let wait = 0;
       const timeout = new IdleTimeout(this.options.timeout, signal);
       try {
@@ -112,7 +125,7 @@ class HttpSource implements ByteSource {
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof RopewalkError || error instanceof NotFoundError) throw error;
-        if (error instanceof RetryableError) wait = error.retryAfter;
+        if (error instanceof RetryableError) ({ retryAfter: wait, advised } = error);
         failure = error instanceof RetryableError ? error.message : `cannot reach the server: ${reasonOf(error)}`;
       } finally {
         timeout.dispose();
@@ -122,12 +135,14 @@ class HttpSource implements ByteSource {
       if (failures === this.options.retries)
         networkError(
           this.name,
-          `${this.shownUrl}: ${failure}; gave up after ${failures + 1} attempt${failures === 0 ? "" : "s"}, try again later`,
+          `${this.shownUrl}: ${failure}, and gave up after ${failures + 1} attempt${failures === 0 ? "" : "s"}`,
+          advise.either(...(advised ? [advised] : []), LATER),
         );
       if (wait > LONGEST_RETRY_AFTER)
         networkError(
           this.name,
-          `${this.shownUrl}: ${failure}, more than the limit of ${LONGEST_RETRY_AFTER / 1000} s; try again later`,
+          `${this.shownUrl}: ${failure}, more than the limit of ${LONGEST_RETRY_AFTER / 1000} s`,
+          LATER,
         );
       await pause(Math.max(wait, Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE)), signal);
       failures += 1;
@@ -161,13 +176,16 @@ class HttpSource implements ByteSource {
     if (status === 404 || status === 410) {
       const hint = this.name.includes(".") ? "" : ", and end it with a slash if it is a folder";
       const meaning = this.options.explain?.(response);
-      throw new NotFoundError(
-        `${this.shownUrl}: ${meaning ?? `status ${status}, the file doesn't exist; check the URL${hint}`}`,
-      );
+      const { problem, advised } = meaning ?? {
+        problem: `status ${status}, the file doesn't exist`,
+        advised: advise.other(`check the URL${hint}`),
+      };
+      throw new NotFoundError(`${this.shownUrl}: ${problem}`, advised);
     }
     if (response.ok && isHtml(response))
       throw new NotFoundError(
-        `${this.shownUrl}: the server responded with an HTML page; check that the file is served at this URL`,
+        `${this.shownUrl}: the server responded with an HTML page`,
+        advise.other("check that the file is served at this URL"),
       );
     if (status === 416) throw new NotFoundError(`${this.shownUrl}: the file is empty`);
   }
@@ -180,10 +198,11 @@ class HttpSource implements ByteSource {
     } else if (size !== this.size && size !== Infinity && this.size !== Infinity) {
       networkError(
         this.name,
-        `the file changed on the server: it now has ${size} bytes and had ${this.size}; open it again`,
+        `the file changed on the server: it now has ${size} bytes and had ${this.size}`,
+        advise.other("open it again"),
       );
     } else if (version !== this.version && version !== undefined && this.version !== undefined) {
-      networkError(this.name, "the file changed on the server while it was being read; open it again");
+      networkError(this.name, "the file changed on the server while it was being read", advise.other("open it again"));
     }
     if (!isPartial) this.seekCost = Infinity; // the server ignores ranges: every stream starts at the first byte of the file
   }

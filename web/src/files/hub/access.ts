@@ -1,4 +1,5 @@
 // Where the Hub is, and the token for it.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
 
@@ -25,7 +26,12 @@ export function checkToken(token: unknown, headers: Readonly<Record<string, stri
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))
     fail("INVALID_ARGUMENT", "token", "must be a string of letters, digits and signs, such as hf_…");
   if (Object.keys(headers).some((name) => name.toLowerCase() === "authorization"))
-    fail("INVALID_ARGUMENT", "token", "can't be combined with the header Authorization; pass one of them");
+    fail(
+      "INVALID_ARGUMENT",
+      "token",
+      "can't be combined with the header Authorization",
+      advise.other("pass one of them"),
+    );
   return token;
 }
 

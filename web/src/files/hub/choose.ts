@@ -1,4 +1,5 @@
 // Chooses which file of a repository to run. Does no I/O.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { fieldOf, unsupportedModel } from "../errors.js";
 import type { HubName } from "./name.js";
@@ -110,7 +111,12 @@ export function chooseAdapter(
       "has no adapter: neither adapter_model.safetensors nor a GGUF file",
     );
   if (peft === undefined && found.length > 1)
-    return fail("INVALID_ARGUMENT", "source", `${repository} has several adapters; name one of ${shown(paths)}`);
+    return fail(
+      "INVALID_ARGUMENT",
+      "source",
+      `${repository} has several adapters`,
+      advise.other(`name one of ${shown(paths)}`),
+    );
   const { path, size } = peft ?? first;
   return { label: "", path, size, reason: "the adapter in the repository" };
 }
@@ -164,15 +170,14 @@ function refuse(repository: string, files: readonly HubFile[]): never {
     .map(({ path }) => path)
     .filter((path) => /\.(bin|pth?|onnx|h5|msgpack|safetensors|tflite|mlmodel|npz|ckpt)$/i.test(path));
   if (others.some((path) => /(^|\/)adapter_model\./.test(path)))
-    unsupportedModel(
-      repository,
-      "files",
-      "is an adapter (LoRA) and no whole model; load its base model, and then this as an adapter",
-    );
+    unsupportedModel(repository, "files", "is an adapter (LoRA) and no whole model", advise.adapter());
   const has = others.length === 0 ? "" : `, only ${shown(others.slice(0, 5))}`;
   fail(
     "UNSUPPORTED_MODEL",
     fieldOf(repository, "files"),
-    `has no GGUF file, and no model.safetensors${has}; look for the model in one of these formats, or load it with transformers and save it, which writes model.safetensors`,
+    `has no GGUF file, and no model.safetensors${has}`,
+    advise.other(
+      "look for the model in one of these formats, or load it with transformers and save it, which writes model.safetensors",
+    ),
   );
 }

@@ -5,6 +5,7 @@
 //   models--org--name/refs/<revision>                the commit of a branch or tag
 //
 // A download has a name of its own, `<etag>.<size>.ropewalk.incomplete`, and gets that of a blob once it is complete and its digest is right.
+import * as advise from "../../base/advice.js";
 import { node } from "../../base/builtins.node.js";
 import { RopewalkError } from "../../base/errors.js";
 import { type ByteSource, MissingFile, readRange } from "../byte_source.js";
@@ -157,7 +158,8 @@ class NodeDisk implements HubDisk {
       throw new RopewalkError(
         "INVALID_FILE",
         `${at.file.path}: file`,
-        "its bytes don't have the digest that the Hub lists: the download was damaged; open the model again",
+        "its bytes don't have the digest that the Hub lists: the download was damaged",
+        advise.other("open the model again"),
       );
     }
     await node.fs.rename(partial, blob).catch(async (error: unknown) => {

@@ -142,7 +142,7 @@ async function repositoryOf(
     return await readRepository(access.hub, name, open, signal);
   } catch (error) {
     if (!(error instanceof RopewalkError) || error.code !== "NETWORK") throw error;
-    const found = await kept(error.message);
+    const found = await kept(error.problem);
     if (found !== undefined) return found;
     if (disk === undefined) throw error;
     throw changed(error, { problem: `${error.problem}, and no file or folder here has this name`, cause: error });

@@ -3,6 +3,7 @@
 // The library @huggingface/hub 2.17 isn't used. Its listing alone is 8 KB with gzip, with downloads 17 KB, where this folder is 4 KB, and it
 // doesn't bundle for pages without replacements for Node's modules. Listing a repository and reading a file are one documented request each,
 // and this package's reader of servers already has the ranges, retries, caches and care for tokens that a download needs.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { MissingFile } from "../byte_source.js";
 import { networkError } from "../errors.js";
@@ -36,10 +37,10 @@ export async function readRepository(
 ): Promise<Repository> {
   const url = listingUrl(hub, repository, revision);
   const source = await open(url, repository, signal);
-  if (source instanceof MissingFile) return networkError(repository, source.reason);
+  if (source instanceof MissingFile) return networkError(repository, source.reason, source.advised);
   const { sha, siblings } = await readJson(source, signal);
   if (typeof sha !== "string" || !/^[0-9a-f]{40}$/.test(sha) || !Array.isArray(siblings))
-    return networkError(repository, `${url.href}: the answer isn't that of a Hub; check the address in \`hub\``);
+    return networkError(repository, `${url.href}: the answer isn't that of a Hub`, advise.hubAddress());
   const files = siblings.flatMap(fileOf).slice(0, 4 * MAX_FILES);
   return { commit: sha, files };
 }

@@ -54,7 +54,10 @@ export function gptq(packed: Packed): StoredTensor {
   const { main, settings, refuse } = packed;
   if (settings["bits"] !== 4) refuse(`GPTQ weights of ${show(settings["bits"])} bits can't be read, only of 4 bits`);
   if (settings["desc_act"] === true)
-    refuse("GPTQ weights with desc_act, whose columns are in another order, can't be read; use a model without it");
+    refuse(
+      "GPTQ weights with desc_act, whose columns are in another order, can't be read",
+      advise.other("use a model without it"),
+    );
   const format = settings["checkpoint_format"] ?? "gptq";
   if (format !== "gptq" && format !== "gptq_v2") refuse(`GPTQ weights in the layout ${show(format)} can't be read`);
   const added = format === "gptq_v2" ? 0 : 1;
@@ -64,7 +67,7 @@ export function gptq(packed: Packed): StoredTensor {
   return weightOf(packed, shape, settings["sym"] === false ? "q4_1" : "q4_0", parts, (data) => {
     const groupOf = data["order"] && wordsOf(data["order"]);
     if (groupOf?.some((group, column) => group !== Math.floor(column / shape.groupSize)))
-      refuse("GPTQ columns in another order (g_idx) can't be read; use a model without desc_act");
+      refuse("GPTQ columns in another order (g_idx) can't be read", advise.other("use a model without desc_act"));
     const words = wordsOf(data["codes"]!);
     const zeroWords = wordsOf(data["zeros"]!);
     const scale = byColumn(data["scales"]!, scales, shape.rows);

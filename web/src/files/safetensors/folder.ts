@@ -1,4 +1,5 @@
 // Opens a safetensors model: one file or several with an index, and the JSON files of a model folder.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -43,7 +44,12 @@ export async function readFolderFiles(set: FileSet, signal?: AbortSignal): Promi
   };
   const found = await set.open("config.json", signal);
   if (found instanceof MissingFile) {
-    fail(found.code, "config.json: file", `${found.reason}. A safetensors model needs config.json in the same folder`);
+    fail(
+      found.code,
+      "config.json: file",
+      `${found.reason}. A safetensors model needs config.json in the same folder`,
+      found.advised,
+    );
   }
   const config = await readJson(found, signal);
   const tokenizer = (await optional("tokenizer.json", readJson)) ?? (await worldVocabulary());
@@ -107,8 +113,9 @@ export async function openSafetensorsIndex(
 ): Promise<OpenedTensors> {
   const { weight_map: map } = await readJson(index, signal);
   if (map === undefined) {
-    const message = `is missing: ${named(index.name)} isn't the index of a model; pass the folder that it is in, or a .safetensors or .gguf file`;
-    return invalidFile(index.name, "weight_map", message);
+    const message = `is missing: ${named(index.name)} isn't the index of a model`;
+    const advised = advise.other("pass the folder that it is in, or a .safetensors or .gguf file");
+    return invalidFile(index.name, "weight_map", message, advised);
   }
   if (!isDict(map) || Object.keys(map).length === 0) {
     return invalidFile(index.name, "weight_map", "must be an object of file names by tensor name, with at least one");
@@ -139,7 +146,8 @@ export async function openSafetensorsIndex(
       return fail(
         source.code,
         fieldOf(file, "file"),
-        `${source.reason}. ${named(index.name)} lists it: get the whole model`,
+        `${source.reason}. ${named(index.name)} lists it`,
+        advise.other("get the whole model"),
       );
     const stored = await readSafetensors(source, files.length, signal);
     const [weights, parts] = [byName(stored.tensors), byName(stored.packed)];
@@ -152,7 +160,8 @@ export async function openSafetensorsIndex(
         invalidFile(
           file,
           name,
-          `is missing, although ${named(index.name)} lists it in this file; download both files again`,
+          `is missing, although ${named(index.name)} lists it in this file`,
+          advise.other("download both files again"),
         );
     }
   }

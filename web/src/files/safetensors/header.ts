@@ -1,4 +1,5 @@
 // Reads the header of a safetensors file.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
 import { invalidFile, named, unsupportedModel } from "../errors.js";
@@ -111,7 +112,8 @@ export function parseEntries(
     invalidFile(
       file,
       "size",
-      `the tensors end at byte ${end}, but the file has ${size} bytes: it is damaged; download it again`,
+      `the tensors end at byte ${end}, but the file has ${size} bytes: it is damaged`,
+      advise.other("download it again"),
     );
   return entries;
 }
@@ -144,7 +146,8 @@ export function refuseDtype(file: string, name: string, dtype: string): never {
   return unsupportedModel(
     file,
     name,
-    `dtype ${named(dtype)} is not supported; use a version of the model in ${Object.keys(DTYPES).join(", ")}`,
+    `dtype ${named(dtype)} is not supported`,
+    advise.other(`use a version of the model in ${Object.keys(DTYPES).join(", ")}`),
   );
 }
 

@@ -1,4 +1,5 @@
 // The files that sentence-transformers writes beside a model: what it does with hidden states to make an embedding.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -53,7 +54,8 @@ export async function readSentenceFiles(
       fail(
         source.code,
         fieldOf(name, "file"),
-        `${source.reason}. modules.json names its folder; pass the whole folder of the model`,
+        `${source.reason}. modules.json names its folder`,
+        advise.other("pass the whole folder of the model"),
       );
     return source;
   };

@@ -1,4 +1,5 @@
 // The texts of JSON arrays.
+import * as advise from "../../base/advice.js";
 import { type Dict, isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
@@ -28,7 +29,8 @@ export function arrayExpression(schema: Dict, path: string, convert: Convert, ad
       fail(
         "INVALID_ARGUMENT",
         `${path}.uniqueItems`,
-        "needs items with enum, const or type boolean, whose order the elements keep; else check the result instead",
+        "needs items with enum, const or type boolean, whose order the elements keep",
+        advise.other("else check the result instead"),
       );
     const texts = [...new Set(values.map((value) => JSON.stringify(value)))].map(text);
     if (texts.length * Math.min(texts.length, Math.max(least, most < texts.length ? most : 1)) > MOST_SUBSETS)

@@ -1,5 +1,6 @@
 // Turns a JSON schema into the grammar of the texts that match it. The engines on npm that have such a conversion write numbers beyond their
 // limits and control characters in strings, and leave out keywords without a word, so that their texts don't always match.
+import * as advise from "../../base/advice.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import {
@@ -64,12 +65,14 @@ class Converter {
     this.#rules.set(ROOT, this.#convert(this.#root, path));
     const used = usedRules(this.#rules);
     if (!isNothing(used.get(ROOT)!)) return used;
-    const message = this.#flattener.hasLeftOut
-      ? "allows no value that can be generated beside not, if and contains; write what is allowed instead"
-      : this.#isRecursive
-        ? "allows no value of finite length"
-        : "allows no value";
-    fail("INVALID_ARGUMENT", path, message);
+    if (this.#flattener.hasLeftOut)
+      fail(
+        "INVALID_ARGUMENT",
+        path,
+        "allows no value that can be generated beside not, if and contains",
+        advise.other("write what is allowed instead"),
+      );
+    fail("INVALID_ARGUMENT", path, `allows no value${this.#isRecursive ? " of finite length" : ""}`);
   }
 
   /** A rule that is made later. */

@@ -1,4 +1,5 @@
 // Checks that no generated value matches two options of oneOf.
+import * as advise from "../../base/advice.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { chosenTypes, typesOf } from "./types.js";
@@ -26,8 +27,8 @@ export function checkDisjoint(
       for (const schemas of [option, other])
         for (const schema of schemas) work.spend(0.1 * schemas.length * sizeOf(schema), path);
       if (i === j || areApart(option, other, alternatives, path, DEEPEST)) return;
-      const message = `a value could match both option ${Math.min(i, j)} and ${Math.max(i, j)}; use anyOf, or give each a property with its own const`;
-      fail("INVALID_ARGUMENT", path, message);
+      const message = `a value could match both option ${Math.min(i, j)} and ${Math.max(i, j)}`;
+      fail("INVALID_ARGUMENT", path, message, advise.other("use anyOf, or give each a property with its own const"));
     }),
   );
 }

@@ -1,4 +1,5 @@
 // Resolves what combines schemas ($ref, allOf, anyOf, oneOf) into alternatives without it.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { conditionsOf } from "./conditions.js";
@@ -93,7 +94,8 @@ export class Flattener {
       fail(
         "INVALID_ARGUMENT",
         `${field}.${keyword ?? "oneOf"}`,
-        "can't be used inside of not; write what is allowed instead",
+        "can't be used inside of not",
+        advise.other("write what is allowed instead"),
       );
     return this.alternatives(schema, field, refs).reduce<Dict[]>(
       (whole, one) => {
@@ -103,7 +105,8 @@ export class Flattener {
           fail(
             "INVALID_ARGUMENT",
             field,
-            `can't be followed for ${Object.keys(one).join(", ")}; write what is allowed instead`,
+            `can't be followed for ${Object.keys(one).join(", ")}`,
+            advise.other("write what is allowed instead"),
           );
         return this.#product(whole, without, path);
       },
@@ -118,14 +121,15 @@ export class Flattener {
     fail(
       "INVALID_ARGUMENT",
       `${path}.${keyword}`,
-      "can't be used in a schema with unevaluatedProperties or unevaluatedItems; use anyOf with one schema for each case",
+      "can't be used in a schema with unevaluatedProperties or unevaluatedItems",
+      advise.other("use anyOf with one schema for each case"),
     );
   }
 
   /** Each alternative of one combined with each of the other. */
   #product(one: readonly Dict[], other: readonly Dict[], path: string): Dict[] {
     if (one.length * other.length > MOST_ALTERNATIVES)
-      failTooLarge(path, `it has more than ${MOST_ALTERNATIVES} alternatives; use fewer anyOf together`);
+      failTooLarge(path, "use fewer anyOf together", `: it has more than ${MOST_ALTERNATIVES} alternatives`);
     const size = (all: readonly Dict[]): number => all.reduce((sum, schema) => sum + sizeOf(schema), 0);
     this.work.spend(one.length * size(other) + other.length * size(one), path);
     return one.flatMap((a) => other.flatMap((b) => mergeSchemas(a, b, path)));

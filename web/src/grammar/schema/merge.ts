@@ -1,4 +1,5 @@
 // Two schemas at once: what both allow.
+import * as advise from "../../base/advice.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { typesOf } from "./types.js";
@@ -56,7 +57,13 @@ export function mergeSchemas(one: Dict, other: Dict, path: string): Dict[] {
     const [a, b] = [one[keyword], other[keyword]];
     if (a === undefined || b === undefined || JSON.stringify(a) === JSON.stringify(b)) merged[keyword] = a ?? b;
     else if (MERGED[keyword] !== undefined) merged[keyword] = MERGED[keyword](a, b);
-    else fail("INVALID_ARGUMENT", `${path}.${keyword}`, "has two values that can't be combined; write one of them");
+    else
+      fail(
+        "INVALID_ARGUMENT",
+        `${path}.${keyword}`,
+        "has two values that can't be combined",
+        advise.other("write one of them"),
+      );
   }
   Object.assign(merged, mergedValues(one, other), mergedPatterns(one, other));
   Object.assign(merged, mergedProperties(one, other, path), mergedItems(one, other));

@@ -1,4 +1,5 @@
 // The keywords of JSON Schema: which are read, which mean nothing for a text, and which are refused.
+import * as advise from "../../base/advice.js";
 import { isDict, type Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { show } from "../../base/show.js";
@@ -113,7 +114,12 @@ export function readSchema(value: unknown, path: string): Schema {
     if (given === undefined || isAnnotation(keyword) || saysNothing(keyword, given)) continue;
     if (!READ.has(keyword)) {
       const advice = ADVICE[keyword] ?? "remove it, or begin its name with x- if it is an annotation";
-      fail("INVALID_ARGUMENT", `${path}.${keyword}`, `isn't supported in a schema for generated text; ${advice}`);
+      fail(
+        "INVALID_ARGUMENT",
+        `${path}.${keyword}`,
+        "isn't supported in a schema for generated text",
+        advise.other(advice),
+      );
     }
     kept[keyword] = given;
   }

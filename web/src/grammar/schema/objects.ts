@@ -134,7 +134,11 @@ class Members {
     const canExceed = limits.most < properties.length || (limits.most < Infinity && !isNothing(rest));
     this.#counts = limits.least > required || canExceed;
     if (this.#counts && properties.length > MOST_COUNTED)
-      failTooLarge(path, `it has more than ${MOST_COUNTED} properties beside minProperties or maxProperties`);
+      failTooLarge(
+        path,
+        "use fewer properties, or check the result",
+        `: it has more than ${MOST_COUNTED} properties beside minProperties or maxProperties`,
+      );
   }
 
   all(): Expression {

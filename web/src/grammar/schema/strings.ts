@@ -1,4 +1,5 @@
 // The texts of JSON strings.
+import * as advise from "../../base/advice.js";
 import type { Dict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
 import { messageOf, show } from "../../base/show.js";
@@ -127,7 +128,8 @@ export function stringExpression(schema: Dict, path: string): Expression {
     fail(
       "INVALID_ARGUMENT",
       field,
-      `leaves no text of the common form in which the format ${show(schema["format"])} is written; use pattern without format`,
+      `leaves no text of the common form in which the format ${show(schema["format"])} is written`,
+      advise.other("use pattern without format"),
     );
   });
 }

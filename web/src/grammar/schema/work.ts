@@ -1,4 +1,5 @@
 // Limits against small schemas that would take minutes: parts that contain each other several times multiply.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 
 /** Units of work that a schema may take: about 10 microseconds each. */
@@ -11,13 +12,13 @@ export class Work {
   /** @throws INVALID_ARGUMENT: it is too much */
   spend(units: number, path: string): void {
     this.#left -= units;
-    if (this.#left < 0) failTooLarge(path, "the schema takes too long to convert; use fewer or smaller parts");
+    if (this.#left < 0) failTooLarge(path, "use fewer or smaller parts", ": the schema takes too long to convert");
   }
 }
 
 /** @throws INVALID_ARGUMENT */
-export function failTooLarge(field: string, advice: string): never {
-  fail("INVALID_ARGUMENT", field, `is too large: ${advice}`);
+export function failTooLarge(field: string, advice: string, reason = ""): never {
+  fail("INVALID_ARGUMENT", field, `is too large${reason}`, advise.other(advice));
 }
 
 /** The work of looking at a schema: more for long lists in it. */

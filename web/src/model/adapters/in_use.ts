@@ -1,4 +1,5 @@
 // The adapters that a session uses, read from options.
+import * as advise from "../../base/advice.js";
 import { finiteNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
@@ -65,13 +66,18 @@ export function readAdapters(given: AdapterOptions | undefined, model: AdapterMo
     if (!(adapter instanceof Adapter))
       fail("INVALID_ARGUMENT", field, `must be a loaded adapter (got ${show(adapter)})`);
     if (adapter.model !== model)
-      fail("INVALID_ARGUMENT", field, "was loaded with another model; load it with this one");
+      fail("INVALID_ARGUMENT", field, "was loaded with another model", advise.code("load it with this one"));
     adapter.checkAlive();
     return Object.freeze({ adapter, scale: finiteNumber(scale, `${field}.scale`) });
   });
   const repeated = list.findIndex(({ adapter }, i) => list.findIndex((other) => other.adapter === adapter) < i);
   if (repeated >= 0)
-    fail("INVALID_ARGUMENT", `adapters[${repeated}]`, "is in the list twice; pass it once, with the sum of the scales");
+    fail(
+      "INVALID_ARGUMENT",
+      `adapters[${repeated}]`,
+      "is in the list twice",
+      advise.other("pass it once, with the sum of the scales"),
+    );
   if (list.length === 0) return NO_ADAPTERS;
   const fingerprints = list.map(({ adapter, scale }) => `${adapter.fingerprint}*${scale}`);
   return { list: Object.freeze(list), fingerprints };

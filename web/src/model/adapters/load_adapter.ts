@@ -1,4 +1,5 @@
 // Loads an adapter: opens its files, finds the weights that it changes, and copies its terms into the core.
+import * as advise from "../../base/advice.js";
 import { crc32 } from "../../base/crc32.js";
 import { fail } from "../../base/errors.js";
 import { type AdapterFiles, openAdapter } from "../../files/adapter_files.js";
@@ -83,7 +84,8 @@ function toFloats(heap: Heap, files: AdapterFiles, tensor: StoredTensor, stored:
     heap.bytes(from, stored.length).set(stored);
     const [source, target] = [WEIGHT_FORMATS.indexOf(format), WEIGHT_FORMATS.indexOf("f32")];
     const status = heap.module.quantize_rows(source, from, rows, columns, target, to);
-    if (heap.fieldOf(status) === "tensors") invalid(files, name, "has infinite or NaN elements; download it again");
+    if (heap.fieldOf(status) === "tensors")
+      invalid(files, name, "has infinite or NaN elements", advise.other("download it again"));
     heap.check(status);
     return heap.floats(to, size).slice();
   });
@@ -94,7 +96,13 @@ function toFloats(heap: Heap, files: AdapterFiles, tensor: StoredTensor, stored:
 function place({ heap, address: model }: ModelCore, files: AdapterFiles, terms: readonly Term[]): number {
   const { module } = heap;
   const adapter = module.adapter_create(terms.length);
-  if (adapter === 0) fail("OUT_OF_MEMORY", "", "out of memory for an adapter; dispose of tensors, sessions or models");
+  if (adapter === 0)
+    fail(
+      "OUT_OF_MEMORY",
+      "",
+      "out of memory for an adapter",
+      advise.dispose({ of: ["tensors", "sessions", "models"] }),
+    );
   try {
     for (const { place: at, firstRow, a, b, bias, scale } of terms) {
       const parts = [a.values, b.values, bias ?? new Float32Array(0)];

@@ -1,4 +1,6 @@
 // What the files of an adapter say: which weights it changes, by which tensors and factors.
+import type { Advised } from "../../base/advice.js";
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { AdapterFiles } from "../../files/adapter_files.js";
 import { fieldOf } from "../../files/errors.js";
@@ -45,7 +47,12 @@ export function pairUp(
   return [...parts].map(([target, { a, b, bias, base }]) => {
     if (a === undefined || b === undefined) {
       const [has, lacks] = a === undefined ? [(b ?? bias ?? base)!, names.a] : [a, names.b];
-      return invalid(files, has.name, `the tensor ${lacks} of the same weight is missing; download the file again`);
+      return invalid(
+        files,
+        has.name,
+        `the tensor ${lacks} of the same weight is missing`,
+        advise.other("download the file again"),
+      );
     }
     const [rank, inner] = [a.shape[0]!, b.shape[1]!];
     const is2d = a.shape.length === 2 && b.shape.length === 2;
@@ -60,11 +67,11 @@ export function pairUp(
 }
 
 /** @internal */
-export function invalid(files: AdapterFiles, part: string, message: string): never {
-  fail("INVALID_FILE", fieldOf(files.name, part), message);
+export function invalid(files: AdapterFiles, part: string, problem: string, advised?: Advised): never {
+  fail("INVALID_FILE", fieldOf(files.name, part), problem, advised);
 }
 
 /** @internal */
-export function unsupported(file: string, part: string, message: string): never {
-  fail("UNSUPPORTED_MODEL", fieldOf(file, part), message);
+export function unsupported(file: string, part: string, problem: string, advised?: Advised): never {
+  fail("UNSUPPORTED_MODEL", fieldOf(file, part), problem, advised);
 }

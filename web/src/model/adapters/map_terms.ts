@@ -1,4 +1,5 @@
 // From what an adapter's files say to terms of the core's matrices, by the tensors that the model's matrices were assembled from.
+import * as advise from "../../base/advice.js";
 import { named } from "../../files/errors.js";
 import type { AdapterFiles } from "../../files/adapter_files.js";
 import type { StoredTensor } from "../../files/model_files.js";
@@ -131,10 +132,10 @@ function checked(
 ): Target {
   const { a, b, target } = lowRank;
   if (tensor.shape.length !== 2)
-    unsupported(files.name, a.name, `changes ${named(target)}, which has all experts of a layer; that isn't supported`);
+    unsupported(files.name, a.name, `changes ${named(target)}, which has all experts of a layer and isn't supported`);
   const isRead = mappings.every(({ layer, slot }) => layer !== NO_LAYER || MODEL_MATRICES[slot] === "head");
   if (!isRead)
-    unsupported(files.name, a.name, `changes ${named(target)}, which isn't a linear layer; that isn't supported`);
+    unsupported(files.name, a.name, `changes ${named(target)}, which isn't a linear layer, and so isn't supported`);
   const [rows, columns] = [b.shape[0]!, a.shape[1]!];
   if (rows * (part?.of ?? 1) !== rowsOf(tensor) || columns !== columnsOf(tensor))
     invalid(
@@ -147,7 +148,8 @@ function checked(
     unsupported(
       files.name,
       base.name,
-      `replaces ${named(tensor.name)} by a weight of ${base.shape.join(" × ")} (the model has ${tensor.shape.join(" × ")}): the vocabulary was changed; merge the adapter with merge_and_unload()`,
+      `replaces ${named(tensor.name)} by a weight of ${base.shape.join(" × ")} (the model has ${tensor.shape.join(" × ")}): the vocabulary was changed`,
+      advise.other("merge the adapter with merge_and_unload()"),
     );
   return { lowRank, tensor, mappings, rowOf: other?.rowOf, part };
 }
@@ -159,8 +161,8 @@ function refuseMissing(files: AdapterFiles, { a, target }: LowRank, plan: ModelP
 
 function refuseFormat(files: AdapterFiles, { a, target }: LowRank, plan: ModelPlan): never {
   const [model, adapter] = plan.reader.isGguf ? ["GGUF", "GGUF"] : ["safetensors", "PEFT's format"];
-  const message = `changes ${named(target)}, which has no known counterpart in a ${plan.reader.architecture} model in ${model}; use the adapter in ${adapter}`;
-  return unsupported(files.name, a.name, message);
+  const message = `changes ${named(target)}, which has no known counterpart in a ${plan.reader.architecture} model in ${model}`;
+  return unsupported(files.name, a.name, message, advise.other(`use the adapter in ${adapter}`));
 }
 
 /** The base model that an adapter names, for messages. */

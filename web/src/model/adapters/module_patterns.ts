@@ -1,4 +1,5 @@
 // Values for the modules whose names match a pattern, as in rank_pattern and alpha_pattern of PEFT.
+import * as advise from "../../base/advice.js";
 import { show } from "../../base/show.js";
 import { invalidFile } from "../../files/errors.js";
 import { compile, type Steps, TooManySteps } from "../../text/pattern/matcher.js";
@@ -79,6 +80,6 @@ export class ModulePatterns {
   }
 
   #refuse(what: string): never {
-    return unsupported(this.#place.file, this.#place.key, `${what}; write the names of the modules`);
+    return unsupported(this.#place.file, this.#place.key, what, advise.other("write the names of the modules"));
   }
 }

@@ -1,4 +1,5 @@
 // Adapters as PEFT saves them: adapter_config.json, and tensors named after the modules of the model in transformers.
+import * as advise from "../../base/advice.js";
 import { isDict } from "../../base/dict.js";
 import { show } from "../../base/show.js";
 import type { AdapterFiles } from "../../files/adapter_files.js";
@@ -21,11 +22,14 @@ const READ = new Set([
   ...["peft_type", "r", "lora_alpha", "rank_pattern", "alpha_pattern", "use_rslora", "lora_bias", "init_lora_weights"],
 ]);
 
+/** By PEFT, in Python. */
+const MERGE = "merge it into the model with merge_and_unload()";
+
 /** Other ways to change a model, by the keys that ask for them, and what to do. */
-const REFUSED: Readonly<Record<string, string>> = {
-  use_dora: "DoRA scales the rows of the whole weight; merge the adapter into the model with merge_and_unload()",
-  bias: 'the adapter changes the biases of the model; train it with bias="none", or merge it with merge_and_unload()',
-  modules_to_save: "the adapter replaces whole modules; merge it into the model with merge_and_unload()",
+const REFUSED: Readonly<Record<string, readonly [problem: string, advice: string]>> = {
+  use_dora: ["DoRA scales the rows of the whole weight", MERGE],
+  bias: ["the adapter changes the biases of the model", `train it with bias="none", or ${MERGE}`],
+  modules_to_save: ["the adapter replaces whole modules", MERGE],
 };
 
 /** Initializations that also change the base weights. */
@@ -61,7 +65,12 @@ export function readPeft(files: AdapterFiles): LowRank[] {
     const module = target.slice(0, -".weight".length);
     const expected = ranks.valueFor(module) ?? r;
     if (rank !== expected)
-      invalidFile(files.name, tensor, `has rank ${rank}, but ${CONFIG} says ${expected}; get both files again`);
+      invalidFile(
+        files.name,
+        tensor,
+        `has rank ${rank}, but ${CONFIG} says ${expected}`,
+        advise.other("get both files again"),
+      );
     return (alphas.valueFor(module) ?? alpha) / (isStabilized ? Math.sqrt(rank) : rank);
   });
 }
@@ -72,14 +81,21 @@ function checkConfig(config: AdapterFiles["config"]): void {
     unsupported(CONFIG, "peft_type", `must be "LORA", the only kind of adapter that is supported (got ${show(type)})`);
   for (const [key, value] of Object.entries(config)) {
     if (READ.has(key) || WITHOUT_EFFECT.has(key) || isOff(value) || (key === "bias" && value === "none")) continue;
-    unsupported(CONFIG, key, `${show(value)} isn't supported: ${REFUSED[key] ?? "it changes how the adapter works"}`);
+    const [reason, advice] = REFUSED[key] ?? ["it changes how the adapter works"];
+    unsupported(
+      CONFIG,
+      key,
+      `${show(value)} isn't supported: ${reason}`,
+      advice === undefined ? undefined : advise.other(advice),
+    );
   }
   const initial = config["init_lora_weights"];
   if (typeof initial === "string" && CHANGES_BASE.test(initial))
     unsupported(
       CONFIG,
       "init_lora_weights",
-      `${show(initial)} also changes the base model; save the adapter as LoRA with path_initial_model_for_weight_conversion`,
+      `${show(initial)} also changes the base model`,
+      advise.other("save the adapter as LoRA with path_initial_model_for_weight_conversion"),
     );
 }
 
@@ -90,12 +106,12 @@ function isOff(value: unknown): boolean {
 }
 
 function refuseTensor(files: AdapterFiles, name: string): never {
-  const what = /lora_embedding_[AB]$/.test(name)
-    ? "changes the embedding, which isn't supported; train the adapter without it, or merge it with merge_and_unload()"
+  const [problem, advice]: readonly string[] = /lora_embedding_[AB]$/.test(name)
+    ? ["changes the embedding, which isn't supported", `train the adapter without it, or ${MERGE}`]
     : /lora_magnitude_vector/.test(name)
-      ? (REFUSED["use_dora"] ?? "")
-      : "isn't a part of a LoRA adapter (lora_A.weight, lora_B.weight or lora_B.bias)";
-  return unsupported(files.name, name, what);
+      ? REFUSED["use_dora"]!
+      : ["isn't a part of a LoRA adapter (lora_A.weight, lora_B.weight or lora_B.bias)"];
+  return unsupported(files.name, name, problem!, advice === undefined ? undefined : advise.other(advice));
 }
 
 function numberOf(config: AdapterFiles["config"], key: string, missing: number): number {

@@ -1,4 +1,5 @@
 // Encoders: BERT, RoBERTa, ModernBERT, nomic-bert (with experts too), GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
+import * as advise from "../../base/advice.js";
 import type { ConfigReader } from "../config_reader.js";
 import { bothSides } from "../sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, type TensorNames } from "../weights/tensor_names.js";
@@ -283,7 +284,8 @@ function refusePreNorms(reader: ConfigReader): void {
     reader.refuse(
       "UNSUPPORTED_MODEL",
       every,
-      "nomic_bert with experts is read from GGUF only: use the GGUF file of this model",
+      "nomic_bert with experts is read from GGUF only",
+      advise.other("use the GGUF file of this model"),
     );
   for (const key of ["prenorm", "qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "parallel_block", "use_rms_norm"]) {
     if (reader.boolean([key, ""], false))

@@ -1,4 +1,5 @@
 // Llama and the architectures that differ from it by a number or two.
+import * as advise from "../../base/advice.js";
 import type { ConfigKey, ConfigReader } from "../config_reader.js";
 import { ropeLayers } from "../../config/rope_layers.js";
 import { allButFirstOf, everyLayer, type Slides, slidingWindows } from "../sliding_windows.js";
@@ -179,7 +180,8 @@ function refuseQuantization(reader: ConfigReader): void {
     reader.refuse(
       "UNSUPPORTED_MODEL",
       path,
-      "weights that are quantized as they are loaded are not supported; use a GGUF file",
+      "weights that are quantized as they are loaded are not supported",
+      advise.other("use a GGUF file"),
     );
 }
 

@@ -18,7 +18,7 @@ function requireWindow(reader: ConfigReader): void {
     reader.refuse(
       "UNSUPPORTED_MODEL",
       path,
-      "must be the window of a model of 64 layers; llama.cpp has 4096 without it",
+      "must be the window of a model of 64 layers, for llama.cpp has 4096 without it",
     );
 }
 

@@ -1,5 +1,6 @@
 // The table of supported architectures, whose rows are in the files of this folder, one for each family. Sources: the
 // modeling code of transformers and, for GGUF, of llama.cpp.
+import * as advise from "../../base/advice.js";
 import { nearest } from "../../base/options.js";
 import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config_reader.js";
@@ -59,15 +60,18 @@ export function findArchitecture({ architecture, isGguf }: ConfigReader): Archit
 /** The row of the table for a model. Throws UNSUPPORTED_MODEL for an architecture that isn't supported. @internal */
 export function architectureOf(reader: ConfigReader): Architecture {
   const field = reader.isGguf ? "general.architecture" : "model_type";
-  return findArchitecture(reader) ?? reader.refuse("UNSUPPORTED_MODEL", field, whyUnsupported(reader));
+  return findArchitecture(reader) ?? reader.refuse("UNSUPPORTED_MODEL", field, ...whyUnsupported(reader));
 }
 
-/** Why an architecture that isn't in the table can't run, for a message. @internal */
-export function whyUnsupported({ architecture, isGguf }: ConfigReader): string {
+/** Why an architecture that isn't in the table can't run, and what to do. @internal */
+export function whyUnsupported({
+  architecture,
+  isGguf,
+}: ConfigReader): [problem: string, advised: Partial<advise.Advised>] {
   const missing = missingFor(architecture);
   const names = ARCHITECTURES.flatMap((row) => namesOf(row, isGguf));
   const near = missing === undefined ? nearest(architecture, names, architecture.length / 3) : undefined;
   const reason = missing === undefined ? "" : `: ${missing}`;
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  return `architecture ${named(architecture)} is not supported${reason}${hint}; docs/architectures.md lists those that are`;
+  const problem = `architecture ${named(architecture)} is not supported${reason} (docs/architectures.md lists those that are)`;
+  return [problem, near === undefined ? {} : advise.spell({ name: near })];
 }

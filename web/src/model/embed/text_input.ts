@@ -26,7 +26,7 @@ export function textTokens(
 ): TextTokens {
   if (typeof given === "string") return { tokens: tokenizer.encode(prompt + given) };
   if (isDict(given) && "content" in given)
-    fail("INVALID_ARGUMENT", field, "must be text or token ids; of a chat message, pass its content");
+    fail("INVALID_ARGUMENT", field, "must be text or token ids", advise.code("of a chat message, pass its content"));
   return { tokens: tokenIds(given, vocabularySize, field) };
 }
 
@@ -40,9 +40,9 @@ export function promptText({ prompts, defaultPrompt }: EmbeddingPlan, name: stri
   if (used === undefined || used === null) return "";
   if (Object.hasOwn(prompts, used)) return prompts[used]!;
   const known = Object.keys(prompts);
-  const choice =
-    known.length === 0 ? "the model has none; write it before the text" : `must be one of ${known.join(", ")}`;
-  return fail("INVALID_ARGUMENT", "prompt", `${choice} (got ${JSON.stringify(used)})`);
+  const got = `(got ${JSON.stringify(used)})`;
+  if (known.length > 0) return fail("INVALID_ARGUMENT", "prompt", `must be one of ${known.join(", ")} ${got}`);
+  return fail("INVALID_ARGUMENT", "prompt", `the model has none ${got}`, advise.other("write it before the text"));
 }
 
 /**

@@ -1,4 +1,5 @@
 // Texts that a model reads whole, in wasm memory: their lengths and token types, and the ropes of the layers.
+import * as advise from "../../base/advice.js";
 import { withRopes } from "../../attention/rope_argument.js";
 import { placeLayers } from "../../cache/core.js";
 import { readLayers } from "../../cache/options.js";
@@ -41,7 +42,8 @@ export class WholeTextsCore {
       (ropes) =>
         placeLayers(heap, layers, ropes, (at, ropesAt) => {
           const texts = module.texts_create(useScalarKernels);
-          if (texts === 0) fail("OUT_OF_MEMORY", "", "out of memory for texts; dispose of tensors or models");
+          if (texts === 0)
+            fail("OUT_OF_MEMORY", "", "out of memory for texts", advise.dispose({ of: ["tensors", "models"] }));
           const status = module.texts_configure(texts, at, layers.length, ropesAt, ropes.length);
           if (status !== 0) module.texts_destroy(texts);
           heap.check(status);

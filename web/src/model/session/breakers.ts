@@ -1,4 +1,5 @@
 // The tokens that end a repeat, for the DRY penalty.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { quote } from "../../base/show.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
@@ -24,7 +25,8 @@ export function breakingTokens(tokenizer: Tokenizer, given: readonly string[] | 
     fail(
       "INVALID_ARGUMENT",
       `dry.breakers[${useless}]`,
-      `${quote(given![useless]!)} isn't part of any token of this model, so it would end no repeat; use a shorter text`,
+      `${quote(given![useless]!)} isn't part of any token of this model, so it would end no repeat`,
+      advise.other("use a shorter text"),
     );
   const breakers = given ?? BREAKERS;
   return Int32Array.from(

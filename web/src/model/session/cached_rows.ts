@@ -1,4 +1,5 @@
 // Keys and values of a session as arrays.
+import * as advise from "../../base/advice.js";
 import { read } from "../../cache/read.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import { fail } from "../../base/errors.js";
@@ -11,7 +12,8 @@ export function checkAttends(plan: ModelPlan, layer: number): void {
     fail(
       "INVALID_ARGUMENT",
       "layer",
-      `layer ${layer} has no attention, so no keys: its kind is ${kind}; see model.info.layers`,
+      `layer ${layer} has no attention, so no keys: its kind is ${kind}`,
+      advise.code("see model.info.layers"),
     );
 }
 

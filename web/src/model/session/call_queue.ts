@@ -1,4 +1,5 @@
 // Makes the calls on a session run one after the other.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 
 /** How long other calls wait for a generation whose loop doesn't ask for the next piece, in milliseconds. */
@@ -75,7 +76,7 @@ export class CallQueue {
     const before = this.#running ?? (kind === "change" ? this.#waiting[0] : undefined);
     if (before !== undefined) {
       const state = before === this.#running ? "is running" : "is waiting for its turn";
-      fail("INVALID_ARGUMENT", "session", `${before.call}() ${state}; await it before ${call}()`);
+      fail("INVALID_ARGUMENT", "session", `${before.call}() ${state}`, advise.code(`await it before ${call}()`));
     }
     const result = work();
     if (kind === "change") this.#endNow(call); // a call that fails doesn't end it
@@ -212,6 +213,6 @@ export class CallQueue {
 }
 
 function failGeneration(endedBy: string): never {
-  const message = `was ended by ${endedBy}(), which was called before the loop asked for the next piece; leave the loop before such a call`;
-  fail("INVALID_ARGUMENT", "generate", message);
+  const message = `was ended by ${endedBy}(), which was called before the loop asked for the next piece`;
+  fail("INVALID_ARGUMENT", "generate", message, advise.code("leave the loop before such a call"));
 }

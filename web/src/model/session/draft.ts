@@ -1,5 +1,6 @@
 // Guesses the next tokens of a text with a smaller model: speculative decoding (Leviathan et al. 2022, arXiv:2211.17192), with guesses that
 // are kept if they are the tokens that were sampled.
+import * as advise from "../../base/advice.js";
 import { asyncDisposeSymbol } from "../../base/dispose.js";
 import { fail, RopewalkError } from "../../base/errors.js";
 import { commonLength } from "../../base/lists.js";
@@ -110,7 +111,8 @@ export class Draft {
 /** What a disposed model throws is about the draft, not about the text's own model. */
 function renamed(error: unknown): unknown {
   if (!(error instanceof RopewalkError) || error.code !== "DISPOSED") return error;
-  return new RopewalkError("DISPOSED", "draft", "is disposed; load the model again with rw.model()", {
+  return new RopewalkError("DISPOSED", "draft", "is disposed", {
+    ...advise.code("load the model again with rw.model()"),
     cause: error,
   });
 }

@@ -34,7 +34,7 @@ export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
       "INVALID_ARGUMENT",
       "adapters",
       `can't change: the session has ${count(text.length, "token")} computed with other adapters`,
-      advise.either(advise.call({ calls: ["rewind"] }), advise.other("make a new session")),
+      advise.either(advise.code("call rewind(0) first"), advise.other("make a new session")),
     );
   text.memory.adapters = adapters;
 }

@@ -1,4 +1,5 @@
 // Samples tokens from logits.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { Heap } from "../../memory/heap.js";
 import { Owned } from "../../memory/owned.js";
@@ -31,7 +32,8 @@ export class Sampler {
     const hasPenalties = core.repetition !== 1 || core.frequency !== 0 || core.presence !== 0;
     this.window = Math.max(hasPenalties ? core.penalty_window : 0, core.dry_multiplier > 0 ? core.dry_window : 0);
     const address = module.sampler_create();
-    if (address === 0) fail("OUT_OF_MEMORY", "", "out of memory for a sampler; dispose of tensors or models");
+    if (address === 0)
+      fail("OUT_OF_MEMORY", "", "out of memory for a sampler", advise.dispose({ of: ["tensors", "models"] }));
     this.#owned = new Owned(heap, address, "sampler", destroySampler);
     try {
       const values = Float64Array.from(SAMPLER_FIELDS, (field) => core[field]);

@@ -1,4 +1,5 @@
 // Reads sampling options: their defaults, and what the core takes.
+import * as advise from "../../base/advice.js";
 import { codeIn, finiteNumber, wholeNumber } from "../../base/checks.js";
 import { isDict } from "../../base/dict.js";
 import { fail } from "../../base/errors.js";
@@ -110,7 +111,8 @@ export function readSampling(
     fail(
       "INVALID_ARGUMENT",
       "penaltyWindow",
-      "is used only with a penalty for repetition, frequency or presence; pass one of them",
+      "is used only with a penalty for repetition, frequency or presence",
+      advise.other("pass one of them"),
     );
   if (all.mirostat !== undefined && core.temperature === 0)
     fail("INVALID_ARGUMENT", "mirostat", "needs a temperature above 0: at 0, the most probable token is taken");
@@ -125,7 +127,8 @@ export function readSampling(
 
 function refuseBesideMirostat(options: SamplingOptions): void {
   const replaced = DROPPING.find((name) => options[name] !== undefined);
-  if (replaced !== undefined) fail("INVALID_ARGUMENT", replaced, "isn't used with mirostat; leave one of them out");
+  if (replaced !== undefined)
+    fail("INVALID_ARGUMENT", replaced, "isn't used with mirostat", advise.other("leave one of them out"));
 }
 
 function readBiases(given: SamplingOptions["logitBias"], vocabularySize: number): [number, number][] {

@@ -1,4 +1,5 @@
 // The state of a session: the tokens of a text, their keys and values, and the logits of the next token.
+import * as advise from "../../base/advice.js";
 import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
@@ -138,7 +139,8 @@ export class SessionText implements BatchedText {
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
   freshLogits(): number {
     this.checkAlive();
-    if (this.length === 0) fail("INVALID_ARGUMENT", "session", "is empty; call append() first");
+    if (this.length === 0)
+      fail("INVALID_ARGUMENT", "session", "is empty", advise.call({ calls: ["append"], first: true }));
     if (!this.#hasFreshLogits || this.#factorsOf !== undefined) this.#readAgain(this.length - 1, this.length);
     return this.logitsAddress;
   }

@@ -1,4 +1,5 @@
 // Records what session.trace() returns while the text is read.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { KvCacheCore } from "../../cache/core.js";
 import type { Batch, Recorder } from "../layer_walk.js";
@@ -50,7 +51,8 @@ export class TraceRecorder implements Recorder {
       fail(
         "INVALID_ARGUMENT",
         "maxBytes",
-        `this trace takes ${bytes} bytes, more than ${maxBytes}; choose layers, heads or the last rows, or raise maxBytes`,
+        `this trace takes ${bytes} bytes, more than ${maxBytes}`,
+        advise.either(advise.other("choose layers, heads or the last rows"), advise.raise({ option: "maxBytes" })),
       );
     const made = (list: readonly (readonly [number, readonly number[]])[]): Record<number, TraceArray> =>
       Object.fromEntries(list.map(([layer, shape]) => [layer, newArray(shape)]));

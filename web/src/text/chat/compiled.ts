@@ -1,4 +1,5 @@
 // A chat template that is parsed once, and what trials have found out about it.
+import * as advise from "../../base/advice.js";
 import { fail, RopewalkError } from "../../base/errors.js";
 import { messageOf, printable, show } from "../../base/show.js";
 import { OverBudget } from "../template/budget.js";
@@ -95,12 +96,10 @@ function failTemplate(what: string, error: unknown): never {
   const isStackFull = error instanceof RangeError && /call stack|recursion/i.test(error.message);
   const reason = isStackFull ? "it nests too deeply" : messageOf(error);
   const short = reason.length > MOST_QUOTED ? `${reason.slice(0, MOST_QUOTED)}…` : reason;
-  fail(
-    "INVALID_FILE",
-    "chat_template",
-    `${what}: ${printable(short)}. Use another template, or write the prompt without one`,
-    { cause: error },
-  );
+  fail("INVALID_FILE", "chat_template", `${what}: ${printable(short)}`, {
+    ...advise.other("use another template, or write the prompt without one"),
+    cause: error,
+  });
 }
 
 /** Converts variables to the template's values. */

@@ -1,4 +1,5 @@
 // Reasoning in messages, which has three names.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { ChatTemplate } from "./compiled.js";
 import type { ChatMessage } from "./messages.js";
@@ -21,7 +22,12 @@ export function withReasoning(template: ChatTemplate, message: ChatMessage, fiel
   const reasoning = message[first];
   for (const name of others)
     if (message[name] !== reasoning)
-      fail("INVALID_ARGUMENT", `${field}.${name}`, `differs from the reasoning under the name ${first}; give one`);
+      fail(
+        "INVALID_ARGUMENT",
+        `${field}.${name}`,
+        `differs from the reasoning under the name ${first}`,
+        advise.other("give one"),
+      );
   const given = Object.entries(message).filter(([name]) => !(NAMES as readonly string[]).includes(name));
   return {
     ...Object.fromEntries(namesFor(template).map((name) => [name, reasoning])),

@@ -1,4 +1,5 @@
 // Puts a system message that a template doesn't read before the next message, as llama.cpp's server does.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import type { ChatTemplate } from "./compiled.js";
 import { readsSystem } from "./forms.js";
@@ -20,7 +21,8 @@ export function withSystem(template: ChatTemplate, messages: readonly ChatMessag
     return fail(
       "INVALID_ARGUMENT",
       "messages[0]",
-      "can't be the only message: the model's chat template has no system messages; send one of the role user",
+      "can't be the only message: the model's chat template has no system messages",
+      advise.other("send one of the role user"),
     );
   const parts = [...partsOf(first, 0), ...partsOf(next, 1)];
   const content =

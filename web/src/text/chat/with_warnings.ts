@@ -1,4 +1,5 @@
 // The option `onWarning` of what renders a chat, here or in a Worker.
+import * as advise from "../../base/advice.js";
 import { fail } from "../../base/errors.js";
 import { optionalFunction } from "../../base/checks.js";
 import { checkOptions } from "../../base/options.js";
@@ -31,7 +32,8 @@ export function wholeText({ text, pieces }: { readonly text: string; readonly pi
     fail(
       "INVALID_ARGUMENT",
       "messages",
-      "have control tokens, and text can't say that they are none; call promptTokens(), or leave out parseSpecial",
+      "have control tokens, and text can't say that they are none",
+      advise.either(advise.call({ calls: ["promptTokens"] }), advise.code("leave out parseSpecial")),
     );
   return text;
 }

@@ -1,4 +1,5 @@
 // Special tokens around one text or two, token types, and the truncation of texts to what fits between them.
+import * as advise from "../../base/advice.js";
 import { wholeNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 
@@ -70,8 +71,9 @@ export function assemble(
 
 function refuseLost(text: number): never {
   const which = text === 0 ? "first" : "second";
-  const problem = `its template "pair" leaves out the ${which} text; encode texts one by one, or write the sequences A and B into "pair"`;
-  fail("UNSUPPORTED_MODEL", "tokenizer.json post_processor", problem);
+  const problem = `its template "pair" leaves out the ${which} text`;
+  const advised = advise.other('encode texts one by one, or write the sequences A and B into "pair"');
+  fail("UNSUPPORTED_MODEL", "tokenizer.json post_processor", problem, advised);
 }
 
 /**
