@@ -4,7 +4,6 @@
 import { load } from "ropewalk";
 import { IMAGE_ENCODERS, IMAGES } from "../build/package/config/families_refused.js";
 import { refusalOf } from "../build/package/config/family_lookup.js";
-import { isAboutNoRope } from "../build/package/config/no_rope.js";
 import { FAMILY_ROWS, FAMILY_SOURCE, outcome, variants } from "../tests/package/helpers/family_defaults.mjs";
 import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";
@@ -62,7 +61,7 @@ function pairingsOf({ rope }) {
 function reasonOf({ model_type }, refused) {
   if (refused === undefined) return "transformers can't build the RoPE of the defaults either";
   if (refused.code === "UNKNOWN_FAMILY") return "it isn't known";
-  if (isAboutNoRope(refused)) return "has no RoPE";
+  if (refused.code === "INVALID_CONFIG" && refused.field.endsWith("model_type")) return "has no RoPE";
   const reason = refusalOf("hf", model_type) ?? (IMAGE_ENCODERS.test(model_type) ? IMAGES : undefined);
   return reason ?? refused.problem;
 }

@@ -66,7 +66,7 @@ const CASES = [
     "start the server with a larger --context (above 512, with a scaling of its RoPE)",
     SAME,
   ],
-  [advise.raise({ option: "maxLength" }), "create it with a larger maxLength", "", "", SAME],
+  [advise.raise({ option: "maxBytes" }), "raise maxBytes", "", "", SAME],
   [
     advise.lower({ options: ["contextLength", "kv.dtype"] }),
     "use a smaller contextLength or a smaller kv.dtype",

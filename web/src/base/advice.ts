@@ -10,7 +10,7 @@ export interface AdviceValues {
   choose: { readonly names: readonly string[] };
   /** Give an option a larger value: `most` is the largest that it can have, and above `trained` the RoPE needs a scaling. */
   raise: {
-    readonly option: "contextLength" | "maxLength" | "maxBytes";
+    readonly option: "contextLength" | "maxBytes";
     /** What has the option, if it isn't the call that failed. */
     readonly of?: "model";
     readonly most?: number;
@@ -129,7 +129,7 @@ export function choose(values: Values<"choose">): Advised {
 export function raise(values: Values<"raise">): Advised {
   const { option, of } = values;
   if (option === "maxBytes") return advised("raise", values, "raise maxBytes");
-  const target = of === "model" ? "load the model with" : option === "maxLength" ? "create it with" : "use";
+  const target = of === "model" ? "load the model with" : "use";
   return advised("raise", values, `${target} a larger ${option}${boundsOf(values)}`);
 }
 

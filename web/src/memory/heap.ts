@@ -12,6 +12,19 @@ const CACHE_LINE = 64;
 /** The most bytes of one allocation, as in src/base/aligned_memory.h: the allocator's sums wrap near 4 GB. */
 const LARGEST_ALLOCATION = 0xfff0_0000;
 
+/** The core's words for these also say what to do, in C++. Here that is data. */
+const OWN_WORDS: Partial<Record<RopewalkErrorCode, readonly [problem: string, advised: advise.Advised]>> = {
+  OUT_OF_MEMORY: ["out of memory", advise.dispose({ of: ["tensors"], orUse: "smaller ones" })],
+  THREAD_LOST: [
+    "a thread ended in the middle of the call, so its results are lost",
+    advise.other("repeat it with new ones"),
+  ],
+  CACHE_FULL: [
+    "more tokens than the cache has room for",
+    advise.code("shift or truncate the cache, or create it with a larger maxLength"),
+  ],
+};
+
 /**
  * Wasm memory. Each access makes a new view, because growing memory detaches older views, or leaves them too short if it is shared.
  * @internal
@@ -117,10 +130,10 @@ export class Heap {
     const field = named === "" ? "" : (at ?? named);
     const value = got?.(field);
     const shown = value === undefined ? "" : ` (got ${show(value)})`;
-    const requirement = this.text(this.module.status_requirement(status));
     const code = this.text(this.module.status_code(status)) as RopewalkErrorCode;
     if (code === "THREAD_LOST") this.onThreadLost?.();
-    fail(code, field, requirement + shown);
+    const [problem, advised] = OWN_WORDS[code] ?? [this.text(this.module.status_requirement(status))];
+    fail(code, field, problem + shown, advised);
   }
 
   /** The field at fault of a status of the core, "" if there is none. */
