@@ -63,7 +63,7 @@ test("a text that is too long to embed", async () => {
   assert.equal(stderr.trim().split("\n").at(-1), `error: text 1: ${problem}; split it, or pass --truncate (INVALID_ARGUMENT)`); // prettier-ignore
 
   const answer = await answerOf([tiny("bert")], "/v1/embeddings", { input: LONG });
-  assert.deepEqual([answer.message, answer.param], [`input: ${problem}; split it, or set truncate to true`, "input"]);
+  assert.deepEqual([answer.message, answer.param], [`input: ${problem}; split it, or pass truncate: true`, "input"]);
 });
 
 test("a chat of a model that has no chat template", async () => {

@@ -78,7 +78,7 @@ const CASES = [
     advise.pass({ option: "truncate", value: "true" }),
     "pass truncate: true",
     "pass --truncate",
-    "set truncate to true",
+    SAME,
     "pass providerOptions.ropewalk.truncate: true",
   ],
   [

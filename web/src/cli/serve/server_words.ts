@@ -26,7 +26,7 @@ const WORDS: AdviceWords = {
       ? `start the server with a larger --context${advise.boundsOf(values)}`
       : undefined,
   lower: () => "start the server with a smaller --context",
-  pass: ({ option }) => (option === "truncate" ? "set truncate to true" : undefined),
+  pass: (values) => (values.option === "truncate" ? advise.pass(values) : undefined),
   load: ({ option }) => {
     if (option === "chatTemplate") return "start the server with --chat-template";
     return option === "tokenizer" ? "serve a file with a tokenizer" : undefined;
