@@ -82,9 +82,9 @@ Pass Attention::on_thread(const Pass& pass, int thread) {
 Status Attention::attend_chunks(const Pass& pass) {
   const int tiles = static_cast<int>(pass.tiles()), rows = tiles * pass.rows();
   const std::uint64_t floats = static_cast<std::uint64_t>(rows) * pass.dim();
-  const int most = static_cast<int>(std::max<std::uint64_t>(1, kChunkFloats / floats));
-  const bool has_memory = reserve(pass, thread_pool().threads()) && chunk_sums_.resize((most + 1) * floats) &&
-                          chunk_states_.resize((std::uint64_t{1} + most) * rows);
+  const int max_chunks = static_cast<int>(std::max<std::uint64_t>(1, kChunkFloats / floats));
+  const bool has_memory = reserve(pass, thread_pool().threads()) && chunk_sums_.resize((max_chunks + 1) * floats) &&
+                          chunk_states_.resize((std::uint64_t{1} + max_chunks) * rows);
   if (!has_memory) return Status::out_of_memory;
   const auto rows_of = [&](int tile, int index) {  // index 0: the total
     const std::ptrdiff_t row = std::ptrdiff_t{index} * rows + tile * pass.rows();
@@ -92,8 +92,8 @@ Status Attention::attend_chunks(const Pass& pass) {
   };
   for (int tile = 0; tile < tiles; ++tile) pass.start(pass.tile(tile), rows_of(tile, 0));
   const Chunks chunks = pass.chunks(pass.tile(0));  // all tiles have the same tokens
-  for (int done = 0; done < chunks.count(); done += most) {
-    const int count = std::min(most, chunks.count() - done), units = tiles * count;
+  for (int done = 0; done < chunks.count(); done += max_chunks) {
+    const int count = std::min(max_chunks, chunks.count() - done), units = tiles * count;
     const int parts = parts_of(units, pass.work() / chunks.count());
     in_parallel(parts, [&](int part, int thread) {
       Pass own = on_thread(pass, thread);

@@ -30,7 +30,7 @@ std::int32_t saved_head_dim(const KvGeometry::Layer& layer) { return layer.has_v
 
 std::size_t plan_bytes(std::size_t pairs, bool has_xpos) { return sizeof(PlanHeader) + (has_xpos ? 3 : 2) * pairs * sizeof(double); }
 
-bool is_within(double value, double least, double most) { return value >= least && value <= most; }  // false for NaN
+bool is_within(double value, double min, double max) { return value >= min && value <= max; }  // false for NaN
 
 template <class T>
 void put(char*& at, const T& value) {

@@ -11,13 +11,13 @@ namespace ropewalk {
 struct SelectiveScan {
   int tokens;
   int channels;
-  int size;           // elements of a channel's state
-  const float* A;     // [channels][size], negative
-  const float* x;     // [tokens][channels], as the next
-  const float* step;  // Δ
-  const float* B;     // [tokens] rows of `size`, stride apart, as the next
-  const float* C;
-  std::ptrdiff_t stride;
+  int size;               // elements of a channel's state
+  const float* A;         // [channels][size], negative
+  const float* x;         // [tokens][channels]
+  const float* step;      // Δ, [tokens][channels]
+  const float* B;         // [tokens] rows of `size`, stride apart
+  const float* C;         // [tokens] rows of `size`, stride apart
+  std::ptrdiff_t stride;  // floats from a row of B or C to the next
 };
 
 // Scans the tokens from the states `from`, [channels][size]. Writes the states after them to `to`, which isn't `from`, and out,

@@ -17,17 +17,17 @@ inline int padded_keys(int keys) { return (keys + 3) / 4 * 4; }
 struct StateScan {
   int tokens;
   int heads;
-  int key_heads;  // divides heads
-  int keys;       // elements of a key
-  int values;     // elements of a value
-  bool is_delta;
-  bool is_tiled;   // head h has the keys of key head h mod key_heads, rather than h / (heads / key_heads)
-  const float* k;  // [tokens][key_heads][padded_keys(keys)], as the next
-  const float* q;
-  const float* v;  // [tokens] rows of [heads][values], v_stride apart
-  std::ptrdiff_t v_stride;
-  const float* a;  // [tokens][heads], as the next
-  const float* b;
+  int key_heads;            // divides heads
+  int keys;                 // elements of a key
+  int values;               // elements of a value
+  bool is_delta;            // the second form
+  bool is_tiled;            // head h has the keys of key head h mod key_heads, rather than h / (heads / key_heads)
+  const float* k;           // [tokens][key_heads][padded_keys(keys)]
+  const float* q;           // [tokens][key_heads][padded_keys(keys)]
+  const float* v;           // [tokens] rows of [heads][values], v_stride apart
+  std::ptrdiff_t v_stride;  // floats
+  const float* a;           // [tokens][heads]
+  const float* b;           // [tokens][heads]
 };
 
 inline std::size_t scan_state(int heads, int keys, int values) { return static_cast<std::size_t>(heads) * values * padded_keys(keys); }

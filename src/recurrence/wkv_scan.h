@@ -14,14 +14,14 @@ namespace ropewalk {
 struct WkvScan {
   int tokens;
   int heads;
-  int keys;        // elements of a key
-  int values;      // elements of a value
-  const float* q;  // [tokens][heads][padded_keys(keys)], zeros after each key, as the next four
-  const float* w;
-  const float* k;
-  const float* removed;  // κ
-  const float* b;
-  const float* v;  // [tokens][heads][values]
+  int keys;              // elements of a key
+  int values;            // elements of a value
+  const float* q;        // [tokens][heads][padded_keys(keys)], zeros after each key
+  const float* w;        // [tokens][heads][padded_keys(keys)], zeros after each key
+  const float* k;        // [tokens][heads][padded_keys(keys)], zeros after each key
+  const float* removed;  // κ, [tokens][heads][padded_keys(keys)], zeros after each key
+  const float* b;        // [tokens][heads][padded_keys(keys)], zeros after each key
+  const float* v;        // [tokens][heads][values]
 };
 
 // Scans the tokens from the state `from`, [heads][values][padded_keys(keys)]. Writes the state after them to `to`, which isn't `from`, and

@@ -11,8 +11,8 @@
 namespace ropewalk {
 namespace {
 
-// The least f32 that is at least a value above or equal to 0 and below the largest f32.
-float least_f32(double value) {
+// The smallest f32 that is at least a value above or equal to 0 and below the largest f32.
+float min_f32(double value) {
   const float nearest = static_cast<float>(value);
   return nearest >= value ? nearest : std::nextafter(nearest, INFINITY);
 }
@@ -21,15 +21,15 @@ bool is_larger(const Candidate& a, const Candidate& b) { return a.logit > b.logi
 
 }  // namespace
 
-void Candidates::fill(std::span<const float> logits, const float* weights, float least_logit, double least_weight) {
-  const v128_t least = wasm_f32x4_splat(std::max(least_logit, -std::numeric_limits<float>::max()));
-  const v128_t least_kept = wasm_f32x4_splat(least_f32(least_weight));
+void Candidates::fill(std::span<const float> logits, const float* weights, float min_logit, double min_weight) {
+  const v128_t lowest = wasm_f32x4_splat(std::max(min_logit, -std::numeric_limits<float>::max()));
+  const v128_t min_kept = wasm_f32x4_splat(min_f32(min_weight));
   WeightSum sum;
   count_ = 0;
   each_four(logits.data(), static_cast<int>(logits.size()), [&](int first, v128_t four, int count) {
-    const v128_t counts = wasm_f32x4_ge(four, least), weight = wasm_v128_and(load_first(weights + first, count), counts);
+    const v128_t counts = wasm_f32x4_ge(four, lowest), weight = wasm_v128_and(load_first(weights + first, count), counts);
     sum.add(weight);
-    const unsigned kept = wasm_i32x4_bitmask(wasm_v128_and(counts, wasm_f32x4_ge(weight, least_kept)));
+    const unsigned kept = wasm_i32x4_bitmask(wasm_v128_and(counts, wasm_f32x4_ge(weight, min_kept)));
     if (kept == 0) return;
     for (int i = 0; i < count; ++i) {
       if ((kept >> i & 1) != 0) candidates_[count_++] = {logits[first + i], first + i};
@@ -59,13 +59,13 @@ void Candidates::keep_typical(double p) {
 }
 
 void Candidates::keep_min_p(double share) {
-  const double least = share * exp_f32(std::min_element(all().begin(), all().end(), is_larger)->logit);
-  drop_if([least](const Candidate& candidate) { return exp_f32(candidate.logit) < least; });
+  const double min_weight = share * exp_f32(std::min_element(all().begin(), all().end(), is_larger)->logit);
+  drop_if([min_weight](const Candidate& candidate) { return exp_f32(candidate.logit) < min_weight; });
 }
 
 void Candidates::exclude_top(double probability) {
-  const double least = probability * total_;
-  const auto is_top = [least](const Candidate& candidate) { return exp_f32(candidate.logit) >= least; };
+  const double min_weight = probability * total_;
+  const auto is_top = [min_weight](const Candidate& candidate) { return exp_f32(candidate.logit) >= min_weight; };
   const Candidate* kept = nullptr;
   for (const Candidate& candidate : all()) {
     if (is_top(candidate) && (kept == nullptr || is_larger(*kept, candidate))) kept = &candidate;

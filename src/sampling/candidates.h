@@ -17,9 +17,9 @@ class Candidates {
  public:
   bool resize(int size) { return candidates_.resize(size); }
 
-  // All tokens with at least `least_logit`. Those of less than `least_weight` aren't kept, but count in probabilities. Forbidden tokens
+  // All tokens with at least `min_logit`. Those of less than `min_weight` aren't kept, but count in probabilities. Forbidden tokens
   // have a logit of -infinity.
-  void fill(std::span<const float> logits, const float* weights, float least_logit, double least_weight);
+  void fill(std::span<const float> logits, const float* weights, float min_logit, double min_weight);
   // Lets the probabilities of the candidates sum to 1.
   void normalize();
 

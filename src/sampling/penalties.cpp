@@ -11,8 +11,8 @@ namespace {
 
 // Of f32. A finite logit stays one.
 float in_range(double logit) {
-  constexpr double kMost = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(logit, -kMost, kMost));
+  constexpr double kMax = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(logit, -kMax, kMax));
 }
 
 // By token, and the same tokens by falling count.

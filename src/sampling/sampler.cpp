@@ -10,10 +10,10 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kMost = 1e6;
+constexpr double kMax = 1e6;
 
 // False for NaN.
-bool is_within(double value, double least, double most) { return value >= least && value <= most; }
+bool is_within(double value, double min, double max) { return value >= min && value <= max; }
 
 std::span<const int> last(std::span<const int> tokens, int count) {
   return tokens.last(std::min(tokens.size(), static_cast<std::size_t>(count)));
@@ -29,24 +29,24 @@ bool copy(std::span<const T> from, Buffer<T>& to) {
 }  // namespace
 
 Status Sampler::configure(const SamplerOptions& o) {
-  if (!(o.penalties.repetition > 0 && o.penalties.repetition <= kMost)) return Status::sampler_penalty_out_of_range;
-  if (!is_within(o.penalties.frequency, -kMost, kMost)) return Status::sampler_frequency_penalty_out_of_range;
-  if (!is_within(o.penalties.presence, -kMost, kMost)) return Status::sampler_presence_penalty_out_of_range;
+  if (!(o.penalties.repetition > 0 && o.penalties.repetition <= kMax)) return Status::sampler_penalty_out_of_range;
+  if (!is_within(o.penalties.frequency, -kMax, kMax)) return Status::sampler_frequency_penalty_out_of_range;
+  if (!is_within(o.penalties.presence, -kMax, kMax)) return Status::sampler_presence_penalty_out_of_range;
   if (o.penalty_window < 0) return Status::sampler_penalty_window_out_of_range;
-  if (!is_within(o.repeat_penalty.multiplier, 0, kMost)) return Status::sampler_dry_multiplier_out_of_range;
-  if (!is_within(o.repeat_penalty.base, 1, kMost)) return Status::sampler_dry_base_out_of_range;
+  if (!is_within(o.repeat_penalty.multiplier, 0, kMax)) return Status::sampler_dry_multiplier_out_of_range;
+  if (!is_within(o.repeat_penalty.base, 1, kMax)) return Status::sampler_dry_base_out_of_range;
   if (o.repeat_penalty.allowed_length < 1) return Status::sampler_dry_allowed_length_out_of_range;
   if (o.repeat_window < 0) return Status::sampler_dry_window_out_of_range;
-  if (!is_within(o.top_n_sigma, 0, kMost)) return Status::sampler_top_n_sigma_out_of_range;
+  if (!is_within(o.top_n_sigma, 0, kMax)) return Status::sampler_top_n_sigma_out_of_range;
   if (o.top_k < 0) return Status::sampler_top_k_out_of_range;
   if (!(o.typical_p > 0 && o.typical_p <= 1)) return Status::sampler_typical_p_out_of_range;
   if (!(o.top_p > 0 && o.top_p <= 1)) return Status::sampler_top_p_out_of_range;
   if (!is_within(o.min_p, 0, 1)) return Status::sampler_min_p_out_of_range;
   if (!is_within(o.xtc_probability, 0, 1)) return Status::sampler_xtc_probability_out_of_range;
   if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1)) return Status::sampler_xtc_threshold_out_of_range;
-  if (!is_within(o.temperature, 0, kMost)) return Status::sampler_temperature_out_of_range;
-  if (!is_within(o.mirostat_tau, 0, kMost)) return Status::sampler_mirostat_tau_out_of_range;
-  if (!(o.mirostat_eta > 0 && o.mirostat_eta <= kMost)) return Status::sampler_mirostat_eta_out_of_range;
+  if (!is_within(o.temperature, 0, kMax)) return Status::sampler_temperature_out_of_range;
+  if (!is_within(o.mirostat_tau, 0, kMax)) return Status::sampler_mirostat_tau_out_of_range;
+  if (!(o.mirostat_eta > 0 && o.mirostat_eta <= kMax)) return Status::sampler_mirostat_eta_out_of_range;
   options_ = o;
   surprise_ = 2 * o.mirostat_tau;
   return Status::ok;
@@ -104,7 +104,7 @@ bool Sampler::drops_tokens() const {
   return o.top_n_sigma > 0 || o.top_k > 0 || o.typical_p < 1 || o.top_p < 1 || o.min_p > 0 || o.xtc_probability > 0;
 }
 
-float Sampler::least_logit(int size) const {
+float Sampler::min_logit(int size) const {
   if (options_.top_n_sigma == 0) return -std::numeric_limits<float>::max();
   double sum = 0, squares = 0;
   int count = 0;
@@ -123,8 +123,8 @@ void Sampler::drop_tokens(int size) {
   // What top_p can't keep is left out at once: all these tokens together have less than the probability that it drops.
   const bool is_top_p_first =
       o.top_p < 1 && o.top_n_sigma == 0 && o.top_k == 0 && (o.order == SamplerOrder::transformers || o.typical_p == 1);
-  const double least_weight = is_top_p_first ? (1 - o.top_p) * softmax_.total() / size : 0;
-  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), least_logit(size), least_weight);
+  const double min_weight = is_top_p_first ? (1 - o.top_p) * softmax_.total() / size : 0;
+  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), min_logit(size), min_weight);
   if (o.top_k > 0) candidates_.keep_top_k(o.top_k);
   const auto keep_typical = [&](SamplerOrder here) {
     if (o.typical_p < 1 && o.order == here) candidates_.keep_typical(o.typical_p);
@@ -137,10 +137,10 @@ void Sampler::drop_tokens(int size) {
 }
 
 int Sampler::draw_mirostat(int size) {
-  constexpr float kLeast = -std::numeric_limits<float>::max();
+  constexpr float kMin = -std::numeric_limits<float>::max();
   const double share = reproducible_exp(-std::clamp(surprise_, 0.0, 1000.0) * std::numbers::ln2);
-  const double least_weight = std::min(1.0, share * softmax_.total());  // the largest weight is 1
-  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), kLeast, least_weight);
+  const double min_weight = std::min(1.0, share * softmax_.total());  // the largest weight is 1
+  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), kMin, min_weight);
   candidates_.normalize();
   const Candidate& drawn = candidates_.draw(uniform());
   surprise_ -= options_.mirostat_eta * (-reproducible_log(candidates_.probability(drawn)) / std::numbers::ln2 - options_.mirostat_tau);

@@ -58,8 +58,8 @@ class Sampler {
  private:
   Status adjust(const float* logits, int size, std::span<const int> recent, const std::uint8_t* allowed);
   bool drops_tokens() const;
-  // The least scaled logit that top_n_sigma keeps.
-  float least_logit(int size) const;
+  // The smallest scaled logit that top_n_sigma keeps.
+  float min_logit(int size) const;
   void drop_tokens(int size);
   int draw_mirostat(int size);
   double uniform();

@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-bool is_within(int value, int least, int most) { return value >= least && value <= most; }
+bool is_within(int value, int min, int max) { return value >= min && value <= max; }
 
 // What layers of every kind need.
 bool is_in_range(const RecurrenceConfig& r) {

@@ -21,7 +21,7 @@ inline int experts_of(const ModelConfig& c) { return c.experts + (c.shared_exper
 
 inline bool has_latent(const ModelConfig& c) { return c.latent.latent > 0; }
 
-inline bool is_within(int value, int least, int most) { return value >= least && value <= most; }
+inline bool is_within(int value, int min, int max) { return value >= min && value <= max; }
 
 struct MatrixShape {
   int rows;

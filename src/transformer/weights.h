@@ -8,148 +8,9 @@
 #include "base/status.h"
 #include "matmul/matmul.h"
 #include "transformer/model_config.h"
+#include "transformer/weight_slots.h"
 
 namespace ropewalk {
-
-// The bindings pass these enumerators as numbers, so TypeScript has the same order.
-//
-// Without a head the embedding is used.
-enum class ModelMatrix : int {
-  embedding,
-  head,
-  per_layer_embedding,  // this and the next three: PerLayerConfig; the last two have a part for each stream but the first
-  per_layer_projection,
-  streams_in,
-  streams_out,
-  positions,
-  token_types,
-  dense_1,
-  dense_2,
-  dense_3,
-};
-enum class ModelVector : int {
-  final_norm,
-  final_norm_bias,
-  head_bias,
-  per_layer_projection_norm,
-  embedding_norm,  // of the sum of embeddings
-  embedding_norm_bias,
-  dense_1_bias,
-  dense_2_bias,
-  dense_3_bias,
-  dense_norm,  // of the output of the first dense layer
-  dense_norm_bias,
-};
-enum class LayerMatrix : int {
-  query,
-  key,
-  value,
-  output,
-  router,
-  gate,  // this and the next two exist once per expert; those of the shared one are last
-  up,
-  down,
-  query_latent,  // this and the next three: LatentConfig
-  latent,        // [latent | rotated] rows
-  key_up,        // this and the next exist once per head: [latent][plain], and [value][latent]
-  value_up,
-  per_layer_gate,  // the rest: PerLayerConfig
-  per_layer_output,
-  laurel_down,
-  laurel_up,
-  stream_router,
-  stream_prediction,
-  stream_correction,
-  attention_gate,  // ModelConfig::gates_attention
-  recurrent_in,    // the rest: Recurrence. [b | c | u], [q | k | v], [u | B | C] or [u]
-  recurrent_gate,
-  recurrent_step,      // Δ of heads; mamba: of channels, from step_rank elements
-  recurrent_strength,  // delta: how much a new value counts
-  recurrent_select,    // mamba: [Δ | B | C]
-  recurrent_out,
-  recurrent_query,  // this and the rest: rwkv7
-  recurrent_key,
-  recurrent_value,
-  decay_down,  // this and the rest: W_up activation(W_down x) + bias, of the ranks in RecurrenceConfig
-  decay_up,
-  rate_down,
-  rate_up,
-  share_down,
-  share_up,
-  recurrent_gate_down,
-  recurrent_gate_up,
-};
-enum class LayerVector : int {
-  attention_norm,
-  attention_norm_bias,
-  query_bias,
-  key_bias,
-  value_bias,
-  output_bias,
-  query_norm,
-  key_norm,
-  attention_post_norm,
-  feed_forward_norm,
-  feed_forward_norm_bias,
-  gate_bias,
-  up_bias,
-  down_bias,
-  feed_forward_post_norm,
-  attention_sub_norm,     // of the heads' outputs together
-  feed_forward_sub_norm,  // of the inner row
-  router_bias,
-  shared_expert_gate,  // the sigmoid of its product with the input multiplies the shared expert's output
-  xielu_alpha_p,       // [1], as the next three
-  xielu_alpha_n,
-  xielu_beta,
-  xielu_eps,
-  sinks,              // as AttentionOptions::sinks
-  router_logit_bias,  // added to the router's scores before they become weights
-  expert_gate_bias,   // this and the next two: [experts][rows of their matrix]
-  expert_up_bias,
-  expert_down_bias,
-  query_latent_norm,
-  latent_norm,
-  per_layer_norm,
-  layer_scale,  // a factor of the whole hidden state after the layer
-  laurel_norm,
-  stream_norm,
-  stream_scale,
-  router_norm,  // this and the next: of the residual, which the router and the experts read instead of the block's input
-  expert_norm,
-  expert_post_norm,  // of the sum of the experts that the router chose
-  shared_expert_post_norm,
-  expert_scales,  // as Router::choose()
-  attention_post_norm_bias,
-  feed_forward_post_norm_bias,
-  recurrent_in_bias,  // the rest: Recurrence
-  recurrent_gate_bias,
-  recurrent_step_bias,  // of recurrent_step's product, as the next; mamba has only the next
-  recurrent_step_offset,
-  recurrent_out_bias,
-  convolution,  // [kernel][channels]; set_vector() takes [channels][kernel]
-  convolution_bias,
-  decay,  // A: negative, [heads]; mamba: [inner][key_size]
-  skip,   // D: [heads]; mamba: [inner]
-  recurrent_norm,
-  decay_log,  // sets decay: A = -e^x
-  attention_gate_bias,
-  recurrent_select_norm,  // mamba: weights of the norms of [Δ | B | C]
-  token_shift,            // this and the rest: rwkv7. The share of the previous token in the inputs of q, w, k, v, a, g: [6][hidden_size]
-  decay_bias,
-  rate_bias,
-  share_bias,
-  removal_scale,  // of the keys that are removed
-  rate_scale,     // how far the rate changes the keys that are added
-  bonus,          // ρ
-  recurrent_norm_bias,
-  feed_forward_shift,  // as token_shift, of the input of the feed-forward block
-};
-// Inputs of an rwkv7 layer's products: x mixed with the previous token's, with a share for each.
-constexpr int kShiftedInputs = 6;
-constexpr int kModelMatrices = 11, kModelVectors = 11, kLayerMatrices = 37, kLayerVectors = 64;
-// A slot for Weights::find(), after those of matrices: the shared expert's gate as a matrix of one row, for the terms of adapters.
-constexpr int kSharedExpertGate = kLayerMatrices;
 
 struct Matrix {
   WeightMatrix weights;
@@ -157,10 +18,14 @@ struct Matrix {
   bool exists() const { return weights.data != nullptr; }
 };
 
-// The weights of a feed-forward block, or of one expert. Biases and the norm are null if it has none.
+// The weights of a feed-forward block, or of one expert, with `size` elements between its products. Biases and the norm are null if it has
+// none.
 struct FeedForwardWeights {
   const WeightMatrix &gate, &up, &down;
-  const float *gate_bias, *up_bias, *down_bias, *sub_norm;
+  const float* gate_bias;  // [size]
+  const float* up_bias;    // [size]
+  const float* down_bias;  // [hidden_size]
+  const float* sub_norm;   // [size]
   XieluParameters xielu;
 };
 

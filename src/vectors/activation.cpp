@@ -135,8 +135,8 @@ void keep_largest(float deviations, float* x, int count) {
   for (int i = 0; i < count; ++i) mean += x[i];
   mean /= count;
   for (int i = 0; i < count; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  const float least = static_cast<float>(mean + deviations * std::sqrt(squares / count));
-  for (int i = 0; i < count; ++i) x[i] = x[i] < least ? 0 : x[i] - least;
+  const float min_kept = static_cast<float>(mean + deviations * std::sqrt(squares / count));
+  for (int i = 0; i < count; ++i) x[i] = x[i] < min_kept ? 0 : x[i] - min_kept;
 }
 
 }  // namespace ropewalk

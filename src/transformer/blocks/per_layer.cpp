@@ -10,7 +10,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kLeastSquare = 1e-5;
+constexpr double kMinSquare = 1e-5;
 
 double mean_square(const float* x, int size) {
   double sum = 0;
@@ -158,7 +158,7 @@ void PerLayer::match_magnitude(const float* like, float* rows) {
   each_in_parallel(count_, kRowWork * hidden_size_, [&](int t) {
     float* row = rows + elements(t, hidden_size_);
     const double wanted = mean_square(like + elements(t, hidden_size_), hidden_size_);
-    const float factor = static_cast<float>(std::sqrt(wanted / std::max(mean_square(row, hidden_size_), kLeastSquare)));
+    const float factor = static_cast<float>(std::sqrt(wanted / std::max(mean_square(row, hidden_size_), kMinSquare)));
     for (int i = 0; i < hidden_size_; ++i) row[i] *= factor;
   });
 }

@@ -37,11 +37,11 @@ class PerLayer {
   int count_ = 0, hidden_size_ = 0;
   Activations input_;
   Buffer<float> embeddings_;  // [count][layers][size]
-  Buffer<float> projected_;   // the same, from the hidden states
+  Buffer<float> projected_;   // [count][layers][size], from the hidden states
   Buffer<float> small_;       // [count][size or laurel]
   Buffer<float> row_;         // [count][hidden_size]
   Buffer<float> streams_;     // [streams][count][hidden_size]
-  Buffer<float> predicted_;   // the same
+  Buffer<float> predicted_;   // [streams][count][hidden_size]
   Buffer<float> routed_;      // [count][streams]
   Buffer<float> mix_;         // [count][streams · streams]
 };

@@ -50,12 +50,15 @@ class RecurrentMixer {
 
   int count_ = 0;
   Activations input_, inner_;
-  Buffer<float> projected_;          // [count][rows of recurrent_in]
-  Buffer<float> convolved_;          // [count][channels]
-  Buffer<float> gate_, mixed_;       // [count][inner]
-  Buffer<float> steps_, strengths_;  // [count][heads], or [count][inner] for mamba
-  Buffer<float> keys_, queries_;     // [count][key_heads][padded_keys(key_size)]
-  Buffer<float> selected_;           // [count][step_rank + 2 · key_size]
+  Buffer<float> projected_;  // [count][rows of recurrent_in]
+  Buffer<float> convolved_;  // [count][channels]
+  Buffer<float> gate_;       // [count][inner]
+  Buffer<float> mixed_;      // [count][inner]: what the projection of the output reads
+  Buffer<float> steps_;      // [count][heads], or [count][inner] for mamba
+  Buffer<float> strengths_;  // [count][heads]
+  Buffer<float> keys_;       // [count][key_heads][padded_keys(key_size)]
+  Buffer<float> queries_;    // [count][key_heads][padded_keys(key_size)]
+  Buffer<float> selected_;   // [count][step_rank + 2 · key_size]
 };
 
 }  // namespace ropewalk

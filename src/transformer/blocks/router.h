@@ -37,10 +37,11 @@ class Router {
 
   int experts_ = 0, tokens_ = 0;
   Routing routing_;
-  Buffer<float> scores_;
-  Buffer<float> weights_;  // [experts], of one token
-  Buffer<float> members_, group_scores_;
-  Buffer<Choice> choices_;  // [tokens][used]
+  Buffer<float> scores_;        // [tokens][experts]
+  Buffer<float> weights_;       // [experts], of one token
+  Buffer<float> members_;       // [experts of a group], of one group
+  Buffer<float> group_scores_;  // [groups]
+  Buffer<Choice> choices_;      // [tokens][used]
 };
 
 }  // namespace ropewalk

@@ -60,13 +60,23 @@ class RwkvMixer {
 
   int count_ = 0;
   Activations input_, inner_;
-  Buffer<float> shifted_;                          // [count][hidden_size]
-  Buffer<float> low_;                              // [count][the largest rank]
-  Buffer<float> projected_query_, projected_key_;  // [count][inner], as the next three
-  Buffer<float> decays_, rates_, shares_;
-  Buffer<float> gates_, mixed_, values_, first_values_;
-  Buffer<float> queries_, kept_, keys_, removed_, changes_;  // q, w, k, κ and b of the scan
-  Buffer<float> bonuses_;                                    // [count][heads]
+  Buffer<float> shifted_;          // [count][hidden_size]
+  Buffer<float> low_;              // [count][the largest rank]
+  Buffer<float> projected_query_;  // [count][inner]
+  Buffer<float> projected_key_;    // [count][inner]
+  Buffer<float> decays_;           // [count][inner]: what w is computed from
+  Buffer<float> rates_;            // [count][inner]: a
+  Buffer<float> shares_;           // [count][inner]: of v of the first layer
+  Buffer<float> gates_;            // [count][inner]: g
+  Buffer<float> mixed_;            // [count][inner]: o
+  Buffer<float> values_;           // [count][inner]: v of layers after the first
+  Buffer<float> first_values_;     // [count][inner]: v of the first layer
+  Buffer<float> queries_;          // [count][heads][padded_keys(key_size)]: q of the scan
+  Buffer<float> kept_;             // [count][heads][padded_keys(key_size)]: w
+  Buffer<float> keys_;             // [count][heads][padded_keys(key_size)]: k
+  Buffer<float> removed_;          // [count][heads][padded_keys(key_size)]: κ
+  Buffer<float> changes_;          // [count][heads][padded_keys(key_size)]: b
+  Buffer<float> bonuses_;          // [count][heads]
 };
 
 }  // namespace ropewalk

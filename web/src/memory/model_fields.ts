@@ -69,8 +69,9 @@ export interface RecurrenceConfig {
   norm_groups: number;
   /** delta: as StateScan::is_tiled */
   is_tiled: boolean;
-  /** mamba2: Δ is at least this */
+  /** mamba2: the smallest Δ */
   least_step: number;
+  /** mamba2: the largest Δ */
   largest_step: number;
   /** mamba: Δ, B and C are normalized if it isn't 0 (Falcon Mamba; Jamba, with weights) */
   select_norm_epsilon: number;
@@ -78,14 +79,17 @@ export interface RecurrenceConfig {
   has_norm: boolean;
   /** mamba2: true: out = norm(y) * silu(W_gate x) */
   norms_before_gate: boolean;
-  /** rwkv7, as the rest: ranks of the products that give w, a, the share of the first layer's v, and g */
+  /** rwkv7: rank of the product that gives w */
   decay_rank: number;
+  /** rwkv7: of that which gives a */
   rate_rank: number;
+  /** rwkv7: of that which gives the share of the first layer's v */
   share_rank: number;
+  /** rwkv7: of that which gives g */
   gate_rank: number;
-  /** added to the square of the length of the key that is removed */
+  /** rwkv7: added to the square of the length of the key that is removed */
   removal_epsilon: number;
-  /** of the norm of a head's outputs */
+  /** rwkv7: of the norm of a head's outputs */
   head_norm_epsilon: number;
 }
 
@@ -118,22 +122,27 @@ export function defaultRecurrenceConfig(): RecurrenceConfig {
 export interface Multipliers {
   /** of the input of queries, keys and values */
   attention_in: number;
+  /** of keys */
   key: number;
+  /** of the output of attention */
   attention_out: number;
+  /** of the gate of a feed-forward block, before its activation */
   gate: number;
+  /** of the output of a feed-forward block */
   down: number;
   /** of the input of a recurrent layer's projections */
   recurrent_in: number;
-  /** mamba2, as the next four */
+  /** mamba2 */
   recurrent_gate: number;
-  /** u */
+  /** mamba2: u */
   recurrent_value: number;
-  /** B */
+  /** mamba2: B */
   recurrent_key: number;
-  /** C */
+  /** mamba2: C */
   recurrent_query: number;
-  /** Δ */
+  /** mamba2: Δ */
   recurrent_step: number;
+  /** of the output of a recurrent layer */
   recurrent_out: number;
 }
 
@@ -221,8 +230,9 @@ export interface ModelConfig {
   activation: number;
   /** true: down(activation(gate x) · up x); false: down(activation(up x)) */
   is_gated: boolean;
-  /** of clamped_silu, as the next */
+  /** of clamped_silu */
   gate_slope: number;
+  /** of clamped_silu */
   gate_limit: number;
   /** true: attention and feed-forward have the same input, x + attention(norm x) + feed_forward(norm x) */
   is_parallel: boolean;
@@ -251,7 +261,7 @@ export interface ModelConfig {
   normalizes_residual: boolean;
   /** embeddings of positions, added to those of tokens; 0: none */
   positions: number;
-  /** the same for types of tokens */
+  /** embeddings of types of tokens; 0: none */
   token_types: number;
   dense: [DenseConfig, DenseConfig, DenseConfig];
   experts: number;
@@ -312,9 +322,11 @@ export interface LayerConfig {
   has_experts: boolean;
   /** as AttentionOptions::chunk */
   chunk: number;
-  /** this and the next two: 0 for those of the model */
+  /** 0: that of the model */
   head_dim: number;
+  /** 0: those of the model */
   kv_heads: number;
+  /** 0: that of the model */
   feed_forward_size: number;
   /** an earlier layer of the same shape whose keys and values it reads; not with QueryKeyNorm::rotated */
   keys_of: number;
