@@ -9,6 +9,7 @@ using namespace ropewalk::bindings;
 
 namespace {
 
+// 0 if memory runs out.
 Address create(int terms) {
   std::unique_ptr<Adapter> adapter(new (std::nothrow) Adapter);
   if (adapter == nullptr || adapter->resize(terms) != Status::ok) return 0;
@@ -17,8 +18,8 @@ Address create(int terms) {
 void destroy(Address adapter) { delete at<Adapter>(adapter); }
 
 // a: [rank][columns], b: [rows][rank], bias: [rows] or 0 for none.
-int add(Address adapter, Address model, int layer, int slot, int expert, int first_row, int rows, int rank, Address a, Address b,
-        Address bias, double scale) {
+StatusCode add(Address adapter, Address model, int layer, int slot, int expert, int first_row, int rows, int rank, Address a, Address b,
+               Address bias, double scale) {
   const WeightMatrix* of = nullptr;
   const Status status = model_at(model).weights.find(layer, slot, expert, of);
   if (status != Status::ok) return static_cast<int>(status);
@@ -27,7 +28,7 @@ int add(Address adapter, Address model, int layer, int slot, int expert, int fir
 }
 
 // adapters: [count] of ScaledAdapter: an address, and a factor in f32.
-int use(Address model, Address adapters, int count) {
+StatusCode use(Address model, Address adapters, int count) {
   return static_cast<int>(model_at(model).forward.use_adapters({at<ScaledAdapter>(adapters), static_cast<std::size_t>(count)}));
 }
 

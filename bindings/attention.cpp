@@ -11,8 +11,8 @@ using namespace ropewalk::bindings;
 
 namespace {
 
-int attend(const TensorFields& queries, const TensorFields& keys, Address values, const PositionFields& query_positions,
-           const PositionFields& key_positions, const AttentionFields& options, bool scalar) {
+StatusCode attend(const TensorFields& queries, const TensorFields& keys, Address values, const PositionFields& query_positions,
+                  const PositionFields& key_positions, const AttentionFields& options, bool scalar) {
   static Attention attention;  // keeps its buffers between calls
   if (scalar) {
     attention.use_kernels(kScalarAttentionKernels, kScalarRotateKernels);
@@ -29,14 +29,14 @@ int attend(const TensorFields& queries, const TensorFields& keys, Address values
 Address linear_create() { return reinterpret_cast<Address>(new (std::nothrow) LinearAttention); }
 void linear_destroy(Address linear) { delete at<LinearAttention>(linear); }
 
-int linear_configure(Address linear, int heads, int kv_heads, int head_dim) {
+StatusCode linear_configure(Address linear, int heads, int kv_heads, int head_dim) {
   return static_cast<int>(at<LinearAttention>(linear)->configure(heads, kv_heads, head_dim));
 }
 
 enum class LinearMode { append, absorb, query };
 
-int linear_step(Address linear, Address rope, const PositionFields& positions, int mode, Address queries, Address keys, Address values,
-                Address out, int layout, int tokens) {
+StatusCode linear_step(Address linear, Address rope, const PositionFields& positions, int mode, Address queries, Address keys,
+                       Address values, Address out, int layout, int tokens) {
   LinearAttention& attention = *at<LinearAttention>(linear);
   const LinearTokens given = {at<float>(queries), at<float>(keys), at<float>(values), at<float>(out), static_cast<Layout>(layout), tokens};
   const Positions placed = positions_of(positions);
@@ -59,49 +59,24 @@ void linear_save(Address linear, Address rope, Address target) {
   save_linear(*at<LinearAttention>(linear), at<void>(target), plan_of(rope));
 }
 
-int linear_restore(Address linear, Address rope, Address source, double bytes) {
+StatusCode linear_restore(Address linear, Address rope, Address source, double bytes) {
   return static_cast<int>(restore_linear(*at<LinearAttention>(linear), at<void>(source), static_cast<std::size_t>(bytes), plan_of(rope)));
 }
 
-int sinusoidal_rows(Address positions, int count, double base, int dim, Address target) {
-  for (int i = 0; i < count; ++i) {
-    float* row = at<float>(target) + static_cast<std::size_t>(i) * dim;
-    if (const Status status = sinusoidal_row(at<double>(positions)[i], base, dim, row); status != Status::ok)
-      return static_cast<int>(status);
-  }
-  return static_cast<int>(Status::ok);
+StatusCode sinusoids(Address positions, int count, double base, int dim, Address target) {
+  return static_cast<int>(sinusoidal_rows({at<double>(positions), static_cast<std::size_t>(count)}, base, dim, at<float>(target)));
 }
 
 void slopes(int heads, Address target) { alibi_slopes(heads, at<float>(target)); }
 
-int t5_buckets(Address relative, int count, int buckets, int max_distance, bool bidirectional, Address target) {
-  const T5Buckets rule = {buckets, max_distance, bidirectional};
-  if (const Status status = check_t5(rule); status != Status::ok) return static_cast<int>(status);
-  for (int i = 0; i < count; ++i) at<int>(target)[i] = t5_bucket(rule, at<double>(relative)[i]);
-  return static_cast<int>(Status::ok);
+StatusCode buckets_of(Address relative, int count, int buckets, int max_distance, bool bidirectional, Address target) {
+  return static_cast<int>(
+      t5_buckets({buckets, max_distance, bidirectional}, {at<double>(relative), static_cast<std::size_t>(count)}, at<int>(target)));
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(ropewalk_attention) {
-  value_object<AttentionFields>("AttentionFields")
-      .field("scale", &AttentionFields::scale)
-      .field("causal", &AttentionFields::causal)
-      .field("window", &AttentionFields::window)
-      .field("sink_tokens", &AttentionFields::sink_tokens)
-      .field("sinks", &AttentionFields::sinks)
-      .field("soft_cap", &AttentionFields::soft_cap)
-      .field("temperatures", &AttentionFields::temperatures)
-      .field("scheme", &AttentionFields::scheme)
-      .field("rope", &AttentionFields::rope)
-      .field("base", &AttentionFields::base)
-      .field("table", &AttentionFields::table)
-      .field("table_rows", &AttentionFields::table_rows)
-      .field("slopes", &AttentionFields::slopes)
-      .field("buckets", &AttentionFields::buckets)
-      .field("max_distance", &AttentionFields::max_distance)
-      .field("bidirectional", &AttentionFields::bidirectional);
-
   function("attention_attend", &attend);
   function("linear_create", &linear_create);
   function("linear_destroy", &linear_destroy);
@@ -112,7 +87,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_attention) {
   function("linear_image_bytes", &linear_bytes);
   function("linear_save", &linear_save);
   function("linear_restore", &linear_restore);
-  function("sinusoidal_rows", &sinusoidal_rows);
+  function("sinusoidal_rows", &sinusoids);
   function("alibi_slopes", &slopes);
-  function("t5_buckets", &t5_buckets);
+  function("t5_buckets", &buckets_of);
 }

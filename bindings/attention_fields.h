@@ -1,27 +1,10 @@
-// The struct that passes the options of attention.
+// The options of attention, as attention and caches take them.
 #pragma once
 
 #include "attention/attention.h"
 #include "bindings/embind.h"
 
 namespace ropewalk::bindings {
-
-struct AttentionFields {
-  double scale;
-  bool causal;
-  int window, sink_tokens;
-  Address sinks;
-  double soft_cap;
-  Address temperatures;
-  int scheme;
-  Address rope;
-  double base;
-  Address table;
-  int table_rows;
-  Address slopes;
-  int buckets, max_distance;
-  bool bidirectional;
-};
 
 inline AttentionOptions options_of(const AttentionFields& f) {
   AttentionOptions options;

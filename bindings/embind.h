@@ -16,17 +16,16 @@ T* at(Address address) {
   return reinterpret_cast<T*>(address);
 }
 
-struct PositionFields {
-  double offset;
-  Address ids;
-  int axes, rows, tokens;
-  double sequence_length;
-};
+// A Status, as JavaScript gets it.
+using StatusCode = int;
 
-struct TensorFields {
-  Address source, target;
-  int dtype, layout, batches, tokens, heads, head_dim;
-};
+// JavaScript gives every field a value, so they have no initializers, which would be code.
+#define ROPEWALK_STRUCT(name) struct name {
+#define ROPEWALK_FIELD(type, member, initial) type member;
+#define ROPEWALK_END \
+  }                  \
+  ;
+#include "bindings/call_fields.def"
 
 inline Positions positions_of(const PositionFields& p) { return {p.offset, at<double>(p.ids), p.axes, p.rows, p.tokens}; }
 
@@ -47,9 +46,9 @@ void set_number(Struct& object, int value) {
   object.*Member = static_cast<std::remove_reference_t<decltype(object.*Member)>>(value);
 }
 
-// JavaScript passes enumerators as numbers.
+// JavaScript passes enumerators as numbers. Inlined, because a function for each member is more code than Embind's for each type.
 template <auto Member, class Struct>
-void bind_field(emscripten::value_object<Struct>& object, const char* name) {
+[[gnu::always_inline]] inline void bind_field(emscripten::value_object<Struct>& object, const char* name) {
   if constexpr (std::is_enum_v<std::remove_reference_t<decltype(std::declval<Struct&>().*Member)>>)
     object.field(name, &get_number<Member, Struct>, &set_number<Member, Struct>);
   else

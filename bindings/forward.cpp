@@ -8,7 +8,7 @@ using namespace ropewalk::bindings;
 namespace {
 
 // states: 0 for a model without recurrent layers.
-int forward(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
+StatusCode forward(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.run(m.weights, {at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
 }
@@ -21,8 +21,8 @@ struct TextFields {
   int count;
 };
 
-// texts: [count] of TextFields.
-int forward_texts(Address model, Address texts, int count) {
+// texts: [count] of TextFields in bindings/forward.cpp.
+StatusCode forward_texts(Address model, Address texts, int count) {
   Model& m = model_at(model);
   Buffer<TextTokens> given;
   if (!given.resize(count)) return static_cast<int>(Status::out_of_memory);
@@ -35,38 +35,38 @@ int forward_texts(Address model, Address texts, int count) {
 
 Address hidden(Address model) { return reinterpret_cast<Address>(model_at(model).forward.hidden()); }
 
-int logits(Address model, int first, int count, Address out) {
+StatusCode logits(Address model, int first, int count, Address out) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.logits(m.weights, first, count, at<float>(out)));
 }
 
 // outs: an address for each text of the last run.
-int last_logits(Address model, Address outs) {
+StatusCode last_logits(Address model, Address outs) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.last_logits(m.weights, at<float*>(outs)));
 }
 
-int attention(Address model, Address cache, int sequence, int layer, Address out) {
+StatusCode attention(Address model, Address cache, int sequence, int layer, Address out) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.attention_weights(m.weights, *at<KvCache>(cache), sequence, layer, at<float>(out)));
 }
 
-int losses(Address model, int first, Address targets, int count, Address out) {
+StatusCode losses(Address model, int first, Address targets, int count, Address out) {
   Model& m = model_at(model);
   const std::span<const int> given = {at<int>(targets), static_cast<std::size_t>(count)};
   return static_cast<int>(m.losses.measure(m.forward, m.weights, first, given, at<double>(out)));
 }
 
-int forward_begin(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
+StatusCode forward_begin(Address model, Address cache, int sequence, Address states, Address tokens, int count) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.begin(m.weights, {at<KvCache>(cache), sequence, at<RecurrentState>(states)}, at<int>(tokens), count));
 }
-int forward_layer(Address model) { return static_cast<int>(model_at(model).forward.run_next_layer()); }
-int forward_end(Address model) { return static_cast<int>(model_at(model).forward.end()); }
+StatusCode forward_layer(Address model) { return static_cast<int>(model_at(model).forward.run_next_layer()); }
+StatusCode forward_end(Address model) { return static_cast<int>(model_at(model).forward.end()); }
 void forward_cancel(Address model) { model_at(model).forward.cancel(); }
 Address residual(Address model) { return reinterpret_cast<Address>(model_at(model).forward.residual()); }
 Address queries(Address model) { return reinterpret_cast<Address>(model_at(model).forward.queries()); }
-int row_attention(Address model, int token, Address out) {
+StatusCode row_attention(Address model, int token, Address out) {
   return static_cast<int>(model_at(model).forward.attention_weights(token, at<float>(out)));
 }
 

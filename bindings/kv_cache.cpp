@@ -20,8 +20,8 @@ void destroy(Address cache) { delete at<KvCache>(cache); }
 
 // layers: [layer_count] of KvLayer, 4 i32 each: kv_heads, head_dim, rope index, and whether it has values. ropes: [rope_count] addresses of
 // configured ropes, whose configs are copied.
-int configure(Address cache, Address layers, int layer_count, Address ropes, int rope_count, int type, int mode, int sequences,
-              int max_tokens, bool scalar) {
+StatusCode configure(Address cache, Address layers, int layer_count, Address ropes, int rope_count, int type, int mode, int sequences,
+                     int max_tokens, bool scalar) {
   Buffer<RopeConfig> configs;
   if (!configs.resize(rope_count)) return static_cast<int>(Status::out_of_memory);
   for (int i = 0; i < rope_count; ++i) configs[i] = at<Rope>(at<Address>(ropes)[i])->config();
@@ -36,7 +36,7 @@ int configure(Address cache, Address layers, int layer_count, Address ropes, int
   return static_cast<int>(cache_at(cache).configure(config));
 }
 
-int estimate(Address layers, int layer_count, int type, int axes, double tokens, Address result) {
+StatusCode estimate(Address layers, int layer_count, int type, int axes, double tokens, Address result) {
   KvGeometry geometry;
   const Status status = geometry.prepare({at<KvLayer>(layers), static_cast<std::size_t>(layer_count)}, static_cast<RowType>(type), axes);
   if (status == Status::ok) *at<double>(result) = geometry.bytes(tokens);
@@ -48,15 +48,15 @@ int axes(Address cache) { return cache_at(cache).geometry().axes(); }
 int tokens(Address cache, int sequence) { return has_sequence(cache, sequence) ? cache_at(cache).sequence(sequence).tokens() : -1; }
 int written(Address cache, int layer, int sequence) { return cache_at(cache).sequence(sequence).written(layer); }
 
-int append(Address cache, int layer, int sequence, const TensorFields& keys, Address values, const TensorFields& queries,
-           bool has_positions, const PositionFields& positions) {
+StatusCode append(Address cache, int layer, int sequence, const TensorFields& keys, Address values, const TensorFields& queries,
+                  bool has_positions, const PositionFields& positions) {
   HeadTensor value_tensor = tensor_of(keys);
   value_tensor.source = at<void>(values);
   const NewTokens given = {tensor_of(keys), value_tensor, tensor_of(queries), has_positions, positions_of(positions)};
   return static_cast<int>(cache_at(cache).append(layer, sequence, given));
 }
 
-int attend(Address cache, int layer, int sequence, const TensorFields& queries, const AttentionFields& options) {
+StatusCode attend(Address cache, int layer, int sequence, const TensorFields& queries, const AttentionFields& options) {
   return static_cast<int>(cache_at(cache).attend(layer, sequence, tensor_of(queries), options_of(options)));
 }
 
@@ -64,18 +64,18 @@ int default_scale(Address cache, int layer, int sequence, Address result) {
   return static_cast<int>(cache_at(cache).default_scale(layer, sequence, *at<double>(result)));
 }
 
-int truncate(Address cache, int sequence, int count) { return static_cast<int>(cache_at(cache).truncate(sequence, count)); }
-int shift(Address cache, int sequence, int keep, int discard, bool check_only) {
+StatusCode truncate(Address cache, int sequence, int count) { return static_cast<int>(cache_at(cache).truncate(sequence, count)); }
+StatusCode shift(Address cache, int sequence, int keep, int discard, bool check_only) {
   KvCache& target = cache_at(cache);
   return static_cast<int>(check_only ? target.can_shift(sequence, keep, discard) : target.shift(sequence, keep, discard));
 }
-int copy_prefix(Address source, int from, Address cache, int to, int count) {
+StatusCode copy_prefix(Address source, int from, Address cache, int to, int count) {
   return static_cast<int>(cache_at(cache).copy_prefix(cache_at(source), from, to, count));
 }
 
 // ropes: [rope_count] i32 indices of the cache's ropes that get the config of `rope`, a configured rope; both 0 if ropes stay.
-int retune(Address cache, Address ropes, int rope_count, Address rope, int sequence, bool has_positions, const PositionFields& fields,
-           bool check_only) {
+StatusCode retune(Address cache, Address ropes, int rope_count, Address rope, int sequence, bool has_positions,
+                  const PositionFields& fields, bool check_only) {
   const Positions positions = positions_of(fields);
   KvRetune change;
   change.ropes = {at<int>(ropes), static_cast<std::size_t>(rope_count)};
@@ -86,7 +86,7 @@ int retune(Address cache, Address ropes, int rope_count, Address rope, int seque
   return static_cast<int>(check_only ? target.can_retune(change) : target.retune(change));
 }
 
-int read(Address cache, int layer, int sequence, int first, int count, Address keys, Address values) {
+StatusCode read(Address cache, int layer, int sequence, int first, int count, Address keys, Address values) {
   return static_cast<int>(cache_at(cache).read(layer, sequence, first, count, at<float>(keys), at<float>(values)));
 }
 
@@ -99,7 +99,7 @@ void positions(Address cache, int sequence, Address result) {
 
 Address writer_create() { return reinterpret_cast<Address>(new (std::nothrow) KvImageWriter); }
 void writer_destroy(Address writer) { delete at<KvImageWriter>(writer); }
-int writer_open(Address writer, Address cache, int sequence) {
+StatusCode writer_open(Address writer, Address cache, int sequence) {
   return static_cast<int>(at<KvImageWriter>(writer)->open(cache_at(cache), sequence));
 }
 double writer_bytes(Address writer) { return at<KvImageWriter>(writer)->bytes(); }
@@ -107,13 +107,13 @@ void writer_read(Address writer, Address target, int size) { at<KvImageWriter>(w
 
 Address reader_create() { return reinterpret_cast<Address>(new (std::nothrow) KvImageReader); }
 void reader_destroy(Address reader) { delete at<KvImageReader>(reader); }
-int reader_open(Address reader, Address cache, int sequence, double size) {
+StatusCode reader_open(Address reader, Address cache, int sequence, double size) {
   return static_cast<int>(at<KvImageReader>(reader)->open(cache_at(cache), sequence, size));
 }
-int reader_write(Address reader, Address source, int size) {
+StatusCode reader_write(Address reader, Address source, int size) {
   return static_cast<int>(at<KvImageReader>(reader)->write(at<void>(source), size));
 }
-int reader_finish(Address reader) { return static_cast<int>(at<KvImageReader>(reader)->finish()); }
+StatusCode reader_finish(Address reader) { return static_cast<int>(at<KvImageReader>(reader)->finish()); }
 
 }  // namespace
 

@@ -9,7 +9,8 @@ using namespace ropewalk::bindings;
 
 namespace {
 
-int quantize(int from, Address source, int rows, int columns, int to, Address target) {
+// From and to are formats. The source and the target are rows without padding.
+StatusCode quantize(int from, Address source, int rows, int columns, int to, Address target) {
   return static_cast<int>(
       quantize_rows(static_cast<WeightFormat>(from), at<void>(source), rows, columns, static_cast<WeightFormat>(to), at<void>(target)));
 }

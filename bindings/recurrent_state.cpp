@@ -11,13 +11,13 @@ namespace {
 
 void states_destroy(Address states) { delete at<RecurrentState>(states); }
 double states_bytes(Address states) { return at<RecurrentState>(states)->bytes(); }
-int states_keep(Address states) { return static_cast<int>(at<RecurrentState>(states)->keep()); }
+StatusCode states_keep(Address states) { return static_cast<int>(at<RecurrentState>(states)->keep()); }
 int states_rewind(Address states, int tokens) { return at<RecurrentState>(states)->rewind(tokens); }
 void states_shift(Address states, int keep, int discard) { at<RecurrentState>(states)->shift(keep, discard); }
 void states_share(Address from, Address to) { at<RecurrentState>(to)->share_checkpoints(*at<RecurrentState>(from)); }
 double states_image_bytes(Address states) { return static_cast<double>(RecurrentImage::bytes(*at<RecurrentState>(states))); }
 void states_save(Address states, Address target) { RecurrentImage::save(*at<RecurrentState>(states), at<void>(target)); }
-int states_restore(Address states, Address source, double size) {
+StatusCode states_restore(Address states, Address source, double size) {
   return static_cast<int>(RecurrentImage::restore(*at<RecurrentState>(states), at<void>(source), static_cast<std::size_t>(size)));
 }
 int states_tokens(Address states) { return at<RecurrentState>(states)->tokens(); }

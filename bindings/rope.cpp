@@ -25,23 +25,16 @@ void set_list_values(List& list, Address values) { list = List(at<double>(values
 int list_size(const List& list) { return static_cast<int>(list.size()); }
 void set_list_size(List& list, int size) { list = List(list.data(), static_cast<std::size_t>(size)); }
 
-struct PlanFields {
-  Address inv_freq, axis_of_pair, xpos_scale;  // xpos_scale is 0 without xPos
-  int pairs, axes;
-  double attention_factor, softmax_scale, valid_from, valid_to, ramp_low, ramp_high, max_length, table_length;
-  double query_temperature_scale, query_temperature_floor_scale, query_temperature_offset, xpos_scale_base, xpos_center;
-};
-
 // Returns 0 if memory runs out.
 Address create() { return reinterpret_cast<Address>(new (std::nothrow) Rope); }
 
 void destroy(Address rope) { delete at<Rope>(rope); }
 
-int configure(Address rope, const RopeConfig& config) { return static_cast<int>(at<Rope>(rope)->configure(config)); }
+StatusCode configure(Address rope, const RopeConfig& config) { return static_cast<int>(at<Rope>(rope)->configure(config)); }
 
 void use_scalar_kernels(Address rope) { at<Rope>(rope)->use_kernels(kScalarRotateKernels); }
 
-int use_length(Address rope, double sequence_length) { return static_cast<int>(at<Rope>(rope)->use_length(sequence_length)); }
+StatusCode use_length(Address rope, double sequence_length) { return static_cast<int>(at<Rope>(rope)->use_length(sequence_length)); }
 
 PlanFields plan(Address rope) {
   const FrequencyPlan& p = at<Rope>(rope)->plan();
@@ -65,8 +58,9 @@ PlanFields plan(Address rope) {
           p.xpos_center};
 }
 
-int rotate_tensor(Address rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
-                  Address strides, double offset, Address ids, int axes, int rows, double sequence_length, int role, bool inverse) {
+StatusCode rotate_tensor(Address rope, Address source, Address target, int dtype, int layout, int batches, int tokens, int heads,
+                         int head_dim, Address strides, double offset, Address ids, int axes, int rows, double sequence_length, int role,
+                         bool inverse) {
   const HeadTensor tensor = {
       at<void>(source),        at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim},
       at<HeadStrides>(strides)};
@@ -74,9 +68,9 @@ int rotate_tensor(Address rope, Address source, Address target, int dtype, int l
   return static_cast<int>(at<Rope>(rope)->rotate(tensor, positions, sequence_length, {static_cast<Role>(role), inverse}));
 }
 
-int rotate_tensor_by_rows(Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
-                          Address strides, int pairing, int rotary_offset, int rotary_dim, Address cos, Address sin, bool per_batch,
-                          bool scalar) {
+StatusCode rotate_tensor_by_rows(Address source, Address target, int dtype, int layout, int batches, int tokens, int heads, int head_dim,
+                                 Address strides, int pairing, int rotary_offset, int rotary_dim, Address cos, Address sin, bool per_batch,
+                                 bool scalar) {
   const HeadTensor tensor = {
       at<void>(source),        at<void>(target), static_cast<DType>(dtype), static_cast<Layout>(layout), {batches, tokens, heads, head_dim},
       at<HeadStrides>(strides)};
@@ -84,24 +78,25 @@ int rotate_tensor_by_rows(Address source, Address target, int dtype, int layout,
                                          {rotary_offset, rotary_dim}, {at<float>(cos), at<float>(sin), per_batch}));
 }
 
-int read_rope_table(Address table, int dtype, int layout, int rows, int pairs, Address target) {
+StatusCode read_rope_table(Address table, int dtype, int layout, int rows, int pairs, Address target) {
   return static_cast<int>(
       read_table(at<void>(table), static_cast<DType>(dtype), static_cast<TableLayout>(layout), rows, pairs, at<float>(target)));
 }
 
-int rerotate_keys(const TensorFields& keys, Address from, const PositionFields& from_positions, Address to,
-                  const PositionFields& to_positions) {
+StatusCode rerotate_keys(const TensorFields& keys, Address from, const PositionFields& from_positions, Address to,
+                         const PositionFields& to_positions) {
   const Positions old_positions = positions_of(from_positions), new_positions = positions_of(to_positions);
   return static_cast<int>(ropewalk::rerotate(fastest_rotate_kernels(), tensor_of(keys),
                                              {*at<Rope>(from), old_positions, from_positions.sequence_length},
                                              {*at<Rope>(to), new_positions, to_positions.sequence_length}));
 }
 
-int use_positions(Address rope, const PositionFields& p) {
+StatusCode use_positions(Address rope, const PositionFields& p) {
   return static_cast<int>(at<Rope>(rope)->use_positions(positions_of(p), p.sequence_length));
 }
 
-int write_rope_table(Address rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos, Address sin) {
+StatusCode write_rope_table(Address rope, const PositionFields& p, int role, bool inverse, int dtype, int layout, Address cos,
+                            Address sin) {
   const Purpose purpose = {static_cast<Role>(role), inverse};
   return static_cast<int>(at<Rope>(rope)->write_table(positions_of(p), p.sequence_length, purpose, static_cast<DType>(dtype),
                                                       static_cast<TableLayout>(layout), at<void>(cos), at<void>(sin)));
@@ -112,7 +107,7 @@ void query_temperatures(Address rope, Address positions, int count, Address fact
 }
 
 // Writes wavelength, rotations and kept share of each pair, [pairs] each.
-int analyze(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
+StatusCode analyze(Address rope, double window, double factor, Address wavelength, Address rotations, Address kept_share) {
   PairAnalysis analysis;
   const Status status = analyze_pairs(at<Rope>(rope)->plan(), window, factor, analysis);
   for (std::size_t j = 0; j < analysis.wavelength.size(); ++j) {
@@ -123,18 +118,23 @@ int analyze(Address rope, double window, double factor, Address wavelength, Addr
   return static_cast<int>(status);
 }
 
-int decay(Address rope, int curve, double first, double step, int count, int draws, double seed, Address values) {
+StatusCode decay(Address rope, int curve, double first, double step, int count, int draws, double seed, Address values) {
   return static_cast<int>(decay_curve(at<Rope>(rope)->plan(),
                                       {static_cast<DecayCurve>(curve), first, step, count, draws, static_cast<std::uint32_t>(seed)},
                                       at<double>(values)));
 }
 
-int first_negative(Address rope, double limit, Address distance) {
+StatusCode first_negative(Address rope, double limit, Address distance) {
   return static_cast<int>(first_negative_distance(at<Rope>(rope)->plan(), limit, *at<double>(distance)));
 }
 
-int find_smallest_base(int rotary_dim, double window, Address base) {
+StatusCode find_smallest_base(int rotary_dim, double window, Address base) {
   return static_cast<int>(smallest_base(rotary_dim, window, *at<double>(base)));
+}
+
+IntervalFields over_extrapolated(int rotary_dim, double base, double window, double factor) {
+  const PairInterval pairs = over_extrapolated_pairs(rotary_dim, base, window, factor);
+  return {pairs.first, pairs.last};
 }
 
 // Addresses of the texts of a status, which end in a zero.
@@ -142,8 +142,8 @@ Address status_code(int status) { return reinterpret_cast<Address>(describe_stat
 Address status_field(int status) { return reinterpret_cast<Address>(describe_status(static_cast<Status>(status)).field); }
 Address status_requirement(int status) { return reinterpret_cast<Address>(describe_status(static_cast<Status>(status)).requirement); }
 
-int convert(Address source, Address target, int element_size, int heads, int head_dim, int columns, int rotary_offset, int rotary_dim,
-            int from, int to) {
+StatusCode convert(Address source, Address target, int element_size, int heads, int head_dim, int columns, int rotary_offset,
+                   int rotary_dim, int from, int to) {
   return static_cast<int>(convert_pairing(at<void>(source), at<void>(target), element_size,
                                           {heads, head_dim, columns, rotary_offset, rotary_dim}, static_cast<Pairing>(from),
                                           static_cast<Pairing>(to)));
@@ -160,45 +160,9 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
 #include "bindings/fields.h"
 #include "rope/config_fields.def"
 
-  value_object<PlanFields>("PlanFields")
-      .field("inv_freq", &PlanFields::inv_freq)
-      .field("axis_of_pair", &PlanFields::axis_of_pair)
-      .field("xpos_scale", &PlanFields::xpos_scale)
-      .field("pairs", &PlanFields::pairs)
-      .field("axes", &PlanFields::axes)
-      .field("attention_factor", &PlanFields::attention_factor)
-      .field("softmax_scale", &PlanFields::softmax_scale)
-      .field("valid_from", &PlanFields::valid_from)
-      .field("valid_to", &PlanFields::valid_to)
-      .field("ramp_low", &PlanFields::ramp_low)
-      .field("ramp_high", &PlanFields::ramp_high)
-      .field("max_length", &PlanFields::max_length)
-      .field("table_length", &PlanFields::table_length)
-      .field("query_temperature_scale", &PlanFields::query_temperature_scale)
-      .field("query_temperature_floor_scale", &PlanFields::query_temperature_floor_scale)
-      .field("query_temperature_offset", &PlanFields::query_temperature_offset)
-      .field("xpos_scale_base", &PlanFields::xpos_scale_base)
-      .field("xpos_center", &PlanFields::xpos_center);
+#include "bindings/fields.h"
 
-  value_object<PositionFields>("PositionFields")
-      .field("offset", &PositionFields::offset)
-      .field("ids", &PositionFields::ids)
-      .field("axes", &PositionFields::axes)
-      .field("rows", &PositionFields::rows)
-      .field("tokens", &PositionFields::tokens)
-      .field("sequence_length", &PositionFields::sequence_length);
-
-  value_object<TensorFields>("TensorFields")
-      .field("source", &TensorFields::source)
-      .field("target", &TensorFields::target)
-      .field("dtype", &TensorFields::dtype)
-      .field("layout", &TensorFields::layout)
-      .field("batches", &TensorFields::batches)
-      .field("tokens", &TensorFields::tokens)
-      .field("heads", &TensorFields::heads)
-      .field("head_dim", &TensorFields::head_dim);
-
-  value_object<PairInterval>("PairInterval").field("first", &PairInterval::first).field("last", &PairInterval::last);
+#include "bindings/call_fields.def"
 
   function("rope_create", &create);
   function("rope_destroy", &destroy);
@@ -217,7 +181,7 @@ EMSCRIPTEN_BINDINGS(ropewalk_rope) {
   function("rope_first_negative", &first_negative);
   function("rope_rerotate", &rerotate_keys);
   function("smallest_base", &find_smallest_base);
-  function("over_extrapolated_pairs", &over_extrapolated_pairs);
+  function("over_extrapolated_pairs", &over_extrapolated);
   function("convert_pairing", &convert);
   function("status_code", &status_code);
   function("status_field", &status_field);

@@ -62,23 +62,23 @@ SamplerOptions options_of(const double* values) {
 }
 
 // values: an f64 for each SamplerField.
-int sampler_configure(Address sampler, Address values) {
+StatusCode sampler_configure(Address sampler, Address values) {
   return static_cast<int>(at<Sampler>(sampler)->configure(options_of(at<double>(values))));
 }
 
 // biases: [count] of TokenBias.
-int sampler_set_biases(Address sampler, Address biases, int count) {
+StatusCode sampler_set_biases(Address sampler, Address biases, int count) {
   return static_cast<int>(at<Sampler>(sampler)->set_biases({at<TokenBias>(biases), static_cast<std::size_t>(count)}));
 }
 
-int sampler_set_breakers(Address sampler, Address tokens, int count) {
+StatusCode sampler_set_breakers(Address sampler, Address tokens, int count) {
   return static_cast<int>(at<Sampler>(sampler)->set_breakers({at<int>(tokens), static_cast<std::size_t>(count)}));
 }
 
 void sampler_seed(Address sampler, double seed) { at<Sampler>(sampler)->seed(static_cast<std::uint64_t>(seed)); }
 
 // allowed: a bit for each token, or 0.
-int sampler_sample(Address sampler, Address logits, int size, Address recent, int recent_count, Address allowed, Address result) {
+StatusCode sampler_sample(Address sampler, Address logits, int size, Address recent, int recent_count, Address allowed, Address result) {
   const std::span<const int> tokens = {at<int>(recent), static_cast<std::size_t>(recent_count)};
   return static_cast<int>(at<Sampler>(sampler)->sample(at<float>(logits), size, tokens, at<std::uint8_t>(allowed), *at<int>(result)));
 }

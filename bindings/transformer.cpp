@@ -21,16 +21,16 @@ Address create(bool scalar) {
 void destroy(Address model) { delete at<Model>(model); }
 
 // Begins the shape of a model: set_layer() for each layer, then configure().
-int set_layers(Address model, int layers) {
+StatusCode set_layers(Address model, int layers) {
   return static_cast<int>(model_at(model).layers.resize(layers) ? Status::ok : Status::out_of_memory);
 }
 void set_layer(Address model, int layer, const LayerConfig& config) { model_at(model).layers[layer] = config; }
 
-int configure(Address model, const ModelConfig& config) {
+StatusCode configure(Address model, const ModelConfig& config) {
   return static_cast<int>(model_at(model).weights.configure(config, model_at(model).layers.data()));
 }
 
-int reserve(Address model, int layer, int slot, int expert, int format, int rows, int columns, double bytes, Address result) {
+StatusCode reserve(Address model, int layer, int slot, int expert, int format, int rows, int columns, double bytes, Address result) {
   unsigned char* memory = nullptr;
   const Status status = model_at(model).weights.reserve(layer, slot, expert, static_cast<WeightFormat>(format), rows, columns,
                                                         static_cast<std::uint64_t>(bytes), memory);
@@ -38,38 +38,23 @@ int reserve(Address model, int layer, int slot, int expert, int format, int rows
   return static_cast<int>(status);
 }
 
-int set_vector(Address model, int layer, int slot, int format, Address stored, double bytes, double added) {
+StatusCode set_vector(Address model, int layer, int slot, int format, Address stored, double bytes, double added) {
   return static_cast<int>(model_at(model).weights.set_vector(layer, slot, static_cast<WeightFormat>(format), at<void>(stored),
                                                              static_cast<std::uint64_t>(bytes), static_cast<float>(added)));
 }
 
-int pack(Address model, int layer, int slot, int expert, int rows) {
+StatusCode pack(Address model, int layer, int slot, int expert, int rows) {
   return static_cast<int>(model_at(model).weights.pack(layer, slot, expert, rows));
 }
 
-int finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
+StatusCode finish(Address model) { return static_cast<int>(model_at(model).weights.finish()); }
 
-// Makes the states of an empty text for a model. `result` becomes their address, 0 if the model has no recurrent layers.
-int model_states(Address model, int checkpoints, Address result) {
-  const Weights& weights = model_at(model).weights;
-  Buffer<std::size_t> sizes;
-  *at<Address>(result) = 0;
-  if (!sizes.resize(weights.config().layers)) return static_cast<int>(Status::out_of_memory);
-  bool is_recurrent = false;
-  for (int i = 0; i < weights.config().layers; ++i) {
-    sizes[i] = weights.state_size(i);
-    is_recurrent |= weights.layer_config(i).recurrence != Recurrence::none;
-  }
-  if (!is_recurrent) return static_cast<int>(Status::ok);
-  RecurrentState* states = new (std::nothrow) RecurrentState;
-  if (states == nullptr) return static_cast<int>(Status::out_of_memory);
-  const Status status = states->configure({sizes.data(), sizes.size()}, checkpoints);
-  if (status != Status::ok) {
-    delete states;
-    return static_cast<int>(status);
-  }
-  *at<Address>(result) = reinterpret_cast<Address>(states);
-  return static_cast<int>(Status::ok);
+// Writes the address of new states to `result`; 0 if the model has no recurrent layers.
+StatusCode model_states(Address model, int checkpoints, Address result) {
+  std::unique_ptr<RecurrentState> states;
+  const Status status = model_at(model).weights.make_states(checkpoints, states);
+  *at<Address>(result) = reinterpret_cast<Address>(states.release());
+  return static_cast<int>(status);
 }
 
 WholeTexts& texts_at(Address texts) { return *at<WholeTexts>(texts); }
@@ -82,7 +67,7 @@ Address texts_create(bool scalar) {
 void texts_destroy(Address texts) { delete at<WholeTexts>(texts); }
 
 // layers and ropes: as those of a cache (kv_cache.cpp).
-int texts_configure(Address texts, Address layers, int layer_count, Address ropes, int rope_count) {
+StatusCode texts_configure(Address texts, Address layers, int layer_count, Address ropes, int rope_count) {
   Buffer<RopeConfig> configs;
   if (!configs.resize(rope_count)) return static_cast<int>(Status::out_of_memory);
   for (int i = 0; i < rope_count; ++i) configs[i] = at<Rope>(at<Address>(ropes)[i])->config();
@@ -91,16 +76,16 @@ int texts_configure(Address texts, Address layers, int layer_count, Address rope
 }
 
 // lengths: [count] i32. types: [sum of lengths] i32, or 0 if all are 0.
-int texts_begin(Address texts, Address lengths, int count, Address types) {
+StatusCode texts_begin(Address texts, Address lengths, int count, Address types) {
   return static_cast<int>(texts_at(texts).begin({at<int>(lengths), static_cast<std::size_t>(count)}, at<int>(types)));
 }
 
-int read_texts(Address model, Address texts, Address tokens) {
+StatusCode read_texts(Address model, Address texts, Address tokens) {
   Model& m = model_at(model);
   return static_cast<int>(m.forward.run(m.weights, texts_at(texts), at<int>(tokens)));
 }
 
-int write_vectors(Address model, Address texts, int pooling, bool uses_dense, Address out) {
+StatusCode write_vectors(Address model, Address texts, int pooling, bool uses_dense, Address out) {
   Model& m = model_at(model);
   return static_cast<int>(
       m.vectors.write(m.weights, texts_at(texts), m.forward, static_cast<Pooling>(pooling), uses_dense, at<float>(out)));

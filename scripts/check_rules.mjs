@@ -32,7 +32,7 @@ const coreFolders = {
 const packageFolders = {
   base: [],
   config: ["base"],
-  memory: ["base"],
+  memory: ["base", "config"],
   wasm: ["memory"],
   rope: ["base", "config", "memory"],
   attention: ["base", "config", "memory", "rope"],

@@ -1,11 +1,14 @@
-// Writes the TypeScript of the lists of fields in src/ (.def): the objects that the core takes, and their defaults.
+// Writes what TypeScript and the docs have of the lists in src/ and bindings/ (.def) and of the functions in bindings/: the objects that the
+// core takes, their defaults, the scaling types, and the declarations of the wasm module.
 //
 //   node scripts/fields.mjs            writes the files
 //   node scripts/fields.mjs --check    fails if one isn't up to date
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { writeOrCheck } from "./generated.mjs";
+import { keyGroups, readSource, rowsOf, scalingTypes } from "./fields/lists.mjs";
+import { writeScalingTypes } from "./fields/scaling_types.mjs";
+import { writeWasmFunctions } from "./fields/wasm_functions.mjs";
 import { runMain } from "./run.mjs";
 
 const LIST = `
@@ -15,18 +18,23 @@ export interface List {
   size: number;
 }
 `;
+const ADVICE = "run node scripts/fields.mjs";
 const root = join(import.meta.dirname, "..");
-// The files in web/src/memory/, and the lists of each.
+// The files in web/src/, and the lists of each.
 const files = {
-  "rope_fields.ts": { lists: ["rope/config_fields.def"], head: LIST },
-  "model_fields.ts": {
-    lists: ["vectors/norm_fields.def", "transformer/model_fields.def"],
-    head: 'import { defaultQueryTemperature, type QueryTemperature } from "./rope_fields.js";\n',
+  "config/rope_fields.ts": { lists: ["src/rope/config_fields.def"], head: async () => LIST + (await scalingTable()) },
+  "memory/model_fields.ts": {
+    lists: ["src/vectors/norm_fields.def", "src/transformer/model_fields.def"],
+    head: () => 'import { defaultQueryTemperature, type QueryTemperature } from "../config/rope_fields.js";\n',
   },
+  "memory/call_fields.ts": { lists: ["bindings/call_fields.def"], head: () => "", hasDefaults: false },
 };
-const headers = ["rope/config.h", "vectors/normalize.h", "vectors/activation.h", "transformer/model_config.h"];
-
-const read = (path) => readFile(join(root, "src", path), "utf8");
+const headers = [
+  "src/rope/config.h",
+  "src/vectors/normalize.h",
+  "src/vectors/activation.h",
+  "src/transformer/model_config.h",
+];
 
 /** Numbers that the lists name. */
 const CONSTANTS = {
@@ -41,9 +49,9 @@ const CONSTANTS = {
 
 /** The enumerators of the headers, as `Activation::silu`, and their numbers. */
 async function enumerators() {
-  const numbers = new Map();
+  const numbers = new Map([["RopeType::default_", "0"]]);
   for (const header of headers) {
-    for (const [, name, members] of (await read(header)).matchAll(/enum class (\w+) : int \{([^}]*)\}/g)) {
+    for (const [, name, members] of (await readSource(header)).matchAll(/enum class (\w+) : int \{([^}]*)\}/g)) {
       const names = members.replace(/\/\/.*/g, "").match(/\w+/g);
       names.forEach((member, number) => numbers.set(`${name}::${member}`, String(number)));
     }
@@ -54,21 +62,57 @@ async function enumerators() {
 /** The structs of a list: their comments, and the comment, type, name and default of each field. */
 function structsOf(text) {
   const structs = [];
-  let comment = [];
-  for (const line of text.split("\n")) {
-    const row = line.match(/^ROPEWALK_(\w+?)(?:\(([^)]*(?:\(\))?[^)]*)\))?(?:\s+\/\/ (.*))?$/);
-    if (row === null) {
-      comment = line.startsWith("// ") && line !== "// clang-format off" ? [...comment, line.slice(3)] : [];
-      continue;
-    }
-    const [, kind, inside = "", note] = row;
-    const [type, name, initial] = inside.split(", ");
-    if (kind === "STRUCT") structs.push({ name: type, comment, fields: [] });
-    if (kind === "FIELD") structs.at(-1).fields.push({ type, name, initial, comment: [...comment, note ?? ""] });
-    if (kind === "LIST") structs.at(-1).fields.push({ type: "List", name: type, comment: [note ?? ""] });
-    comment = [];
+  for (const { kind, values, comment, note } of rowsOf(text)) {
+    const add = (type, name, initial) =>
+      structs.at(-1).fields.push({ type, name, initial, comment: [...comment, note ?? ""] });
+    if (kind === "STRUCT") structs.push({ name: values[0], comment, fields: [] });
+    if (kind === "FIELD") add(...values);
+    if (kind === "NUMBER" || kind === "LENGTH") add("std::optional<double>", values[0], "{}");
+    if (kind === "LIST") add("List", values[0]);
   }
   return structs;
+}
+
+/** The scaling types as constants. Apps that don't use one don't download it. */
+async function scalingTable() {
+  const types = await scalingTypes();
+  const quoted = (names) => `[${names.map((name) => `"${name}"`).join(", ")}]`;
+  const groups = await keyGroups();
+  const keyed = (names) =>
+    names.length === 1 && groups.has(names[0])
+      ? names[0]
+      : `[${names.map((name) => (groups.has(name) ? `...${name}` : `"${name}"`)).join(", ")}]`;
+  const constants = [...groups].map(([name, names]) => `const ${name}: Keys = ${keyed(names)};`);
+  const having = (list, name) => types.filter((type) => type[list].includes(name)).map((type) => type.name);
+  const keys = types.map(
+    ({ name, required, optional, does }) => `/** ${does} */\n${name}: [${keyed(required)}, ${keyed(optional)}],`,
+  );
+  const systems = ["hf", "llama.cpp", "vllm"].map((name) => `"${name}": ${quoted(having("systems", name))},`);
+  return `
+type Keys = readonly (keyof RopeConfig)[];
+${constants.join("\n")}
+
+/** The keys that each scaling type needs, and those that it reads besides. @internal */
+export const TYPE_KEYS: Readonly<Record<RopeType, readonly [needed: Keys, optional: Keys]>> = {
+${keys.join("\n")}
+};
+
+/** The scaling types. \`RopeScaling\` says which keys each of them reads. */
+export const ROPE_TYPES = /* @__PURE__ */ Object.keys(TYPE_KEYS) as unknown as readonly ${quoted(types.map(({ name }) => name))};
+/** One of {@link ROPE_TYPES}. */
+export type RopeType = (typeof ROPE_TYPES)[number];
+
+/** The scaling types that each system has. @internal */
+export const SYSTEM_TYPES = {
+${systems.join("\n")}
+} as const satisfies Record<string, readonly RopeType[]>;
+
+/** Types whose frequencies depend on the length of the sequence. @internal */
+export const BY_LENGTH: readonly RopeType[] = ${quoted(having("traits", "by_length"))};
+
+/** Types whose frequencies are those of a larger base. @internal */
+export const LARGER_BASE: readonly RopeType[] = ${quoted(having("traits", "larger_base"))};
+`;
 }
 
 const isOptional = (type) => type.startsWith("std::optional");
@@ -82,7 +126,7 @@ const docOf = (lines) => {
 };
 
 /** The text of a file. */
-async function source(target, { lists, head }, defined, numbers) {
+async function source(target, { lists, head, hasDefaults = true }, defined, numbers) {
   const typeOf = (type) => {
     if (type === "bool") return "boolean";
     if (type === "DenseConfigs") return "[DenseConfig, DenseConfig, DenseConfig]";
@@ -98,33 +142,36 @@ async function source(target, { lists, head }, defined, numbers) {
     if (!Number.isFinite(Number(number))) throw new Error(`scripts/fields.mjs doesn't know the default ${initial}`);
     return number;
   };
-  const structs = (await Promise.all(lists.map(async (list) => structsOf(await read(list))))).flat();
-  const parts = structs.map(
-    ({ name, comment, fields }) => `
-${docOf([...comment, "@internal"])}export interface ${name} {
-${fields.map(({ comment, name, type }) => `${docOf(comment)}${name}${isOptional(type) ? "?" : ""}: ${typeOf(type)};`).join("\n")}
-}
-
+  const defaultsOf = (name, fields) => `
 /** @internal */
 export function default${name}(): ${name} {
   return { ${needed(fields)
     .map((field) => `${field.name}: ${defaultOf(field)}`)
     .join(", ")} };
 }
-`,
+`;
+  const structs = (await Promise.all(lists.map(async (list) => structsOf(await readSource(list))))).flat();
+  const parts = structs.map(
+    ({ name, comment, fields }) => `
+${docOf([...comment, "@internal"])}export interface ${name} {
+${fields.map(({ comment, name, type }) => `${docOf(comment)}${name}${isOptional(type) ? "?" : ""}: ${typeOf(type)};`).join("\n")}
+}
+${hasDefaults ? defaultsOf(name, fields) : ""}`,
   );
-  const from = lists.map((list) => `src/${list}`).join(" and ");
-  const text = `// Written by scripts/fields.mjs of ${from}. Enumerators are numbers.\n${head}${parts.join("")}`;
+  const from = lists.join(" and ");
+  const text = `// Written by scripts/fields.mjs of ${from}. Enumerators are numbers.\n${await head()}${parts.join("")}`;
   return format(text, { ...(await resolveConfig(target)), filepath: target });
 }
 
 await runMain(import.meta.url, async (args) => {
   const lists = Object.values(files).flatMap((file) => file.lists);
-  const names = await Promise.all(lists.map(async (list) => structsOf(await read(list)).map(({ name }) => name)));
+  const names = await Promise.all(lists.map(async (list) => structsOf(await readSource(list)).map(({ name }) => name)));
   const numbers = await enumerators();
   for (const [name, file] of Object.entries(files)) {
-    const path = `web/src/memory/${name}`;
+    const path = `web/src/${name}`;
     const text = await source(join(root, path), file, new Set(names.flat()), numbers);
-    await writeOrCheck(args, path, text, "run node scripts/fields.mjs");
+    await writeOrCheck(args, path, text, ADVICE);
   }
+  await writeScalingTypes(args, ADVICE);
+  await writeWasmFunctions(args, ADVICE);
 });

@@ -61,4 +61,17 @@ int t5_bucket(const T5Buckets& rule, double relative) {
   return first + std::min(exact + static_cast<int>(part * (buckets - exact)), buckets - 1);
 }
 
+Status sinusoidal_rows(std::span<const double> positions, double base, int dim, float* rows) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (const Status status = sinusoidal_row(positions[i], base, dim, rows + i * dim); status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+Status t5_buckets(const T5Buckets& rule, std::span<const double> relative, int* buckets) {
+  if (const Status status = check_t5(rule); status != Status::ok) return status;
+  for (std::size_t i = 0; i < relative.size(); ++i) buckets[i] = t5_bucket(rule, relative[i]);
+  return Status::ok;
+}
+
 }  // namespace ropewalk

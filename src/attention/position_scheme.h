@@ -11,6 +11,8 @@
 // and k of each head, as DETR (arXiv:2005.12872) does in every layer.
 #pragma once
 
+#include <span>
+
 #include "base/buffer.h"
 #include "base/status.h"
 
@@ -25,6 +27,9 @@ constexpr int kPositionSchemes = 6;
 // sinusoidal_base_out_of_range or position_out_of_range. Each value is within 2^-24 of the exact one up to |position| = 2^25; beyond, the
 // error grows by 2^-50 |position|.
 Status sinusoidal_row(double position, double base, int dim, float* row);
+
+// The rows of several positions, [positions][dim]. Stops at the first that fails.
+Status sinusoidal_rows(std::span<const double> positions, double base, int dim, float* rows);
 
 // Writes the ALiBi slope of each head, [heads], rounded once. For a power of two n of heads the slope of head h is 2^(-8 (h + 1) / n).
 // Otherwise the first heads get the slopes of the next smaller power of two, and the others every second slope of twice that power.
@@ -43,5 +48,8 @@ int t5_bucket(const T5Buckets& rule, double relative);
 // Checks that each direction has at least two buckets, and that max_distance is larger than half of them. Returns
 // position_bias_out_of_range or ok.
 Status check_t5(const T5Buckets& rule);
+
+// Checks the rule and writes the bucket of each distance.
+Status t5_buckets(const T5Buckets& rule, std::span<const double> relative, int* buckets);
 
 }  // namespace ropewalk

@@ -17,25 +17,16 @@ namespace ropewalk {
 //   interleaved_to_half   reads interleaved, writes half                                  DeepSeek-V3 in transformers
 enum class Pairing : int { half, interleaved, interleaved_to_half };
 
-// The scaling types. Each has a file in plans/.
+// The scaling types (config_fields.def).
 enum class RopeType : int {
-  default_,
-  linear,
-  dynamic,
-  yarn,
-  longrope,
-  llama3,
-  proportional,
-  ntk,
-  ntk_mix,
-  ntk_alpha,
-  ntk_by_parts,
-  dynamic_yarn,
-  custom,
-  axial,
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) name,
+#include "rope/config_fields.def"
 };
 
-constexpr RopeType kLastRopeType = RopeType::axial;
+constexpr int kRopeTypes = 0
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) +1
+#include "rope/config_fields.def"
+    ;
 
 // The system to reproduce where transformers, llama.cpp and vLLM give different numbers.
 enum class Compat : int { hf, llama_cpp, vllm };
@@ -69,6 +60,7 @@ enum class Family : int { other, deepseek, mistral, grok };
 
 constexpr int kMaxHeadDim = 8192;
 constexpr int kMaxAxes = 4;
+constexpr double kLargest = 1e30;  // products and powers of a config's values stay finite below this
 // Positions are accepted on [-2^31, 2^31).
 constexpr double kPositionLimit = 2147483648.0;
 
@@ -77,6 +69,9 @@ constexpr double kPositionLimit = 2147483648.0;
 
 // Checks ranges and combinations of keys. Returns Status::ok, or the status of the first invalid key.
 Status validate(const RopeConfig& config);
+
+// Whether the system of config.compat has the scaling type of the config.
+bool is_in_system(const RopeConfig& config);
 
 // Returns the number of rotated elements: rotary_dim, or head_dim if rotary_dim is 0.
 inline int resolved_rotary_dim(const RopeConfig& config) { return config.rotary_dim == 0 ? config.head_dim : config.rotary_dim; }

@@ -12,59 +12,19 @@ namespace ropewalk {
 namespace {
 
 void scale_frequencies(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
-  switch (config.rope_type) {
-    case RopeType::default_:
-    case RopeType::axial: return;
-    case RopeType::linear: return plans::linear(config, plan);
-    case RopeType::dynamic: return plans::dynamic_ntk(config, sequence_length, plan);
-    case RopeType::yarn: return plans::yarn(config, plan);
-    case RopeType::longrope: return plans::longrope(config, sequence_length, plan);
-    case RopeType::llama3: return plans::llama3(config, plan);
-    case RopeType::proportional: return plans::proportional(config, plan);
-    case RopeType::ntk: return plans::ntk(config, plan);
-    case RopeType::ntk_mix: return plans::ntk_mix(config, plan);
-    case RopeType::ntk_alpha: return plans::ntk_alpha(config, plan);
-    case RopeType::ntk_by_parts: return plans::ntk_by_parts(config, plan);
-    case RopeType::dynamic_yarn: return plans::dynamic_yarn(config, sequence_length, plan);
-    case RopeType::custom: return plans::custom(config, sequence_length, plan);
-  }
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) \
+  if (config.rope_type == RopeType::name) return plans::name(config, sequence_length, plan);
+#include "rope/config_fields.def"
 }
 
-// Sets max_length and table_length: the longest sequence that the system of config.compat serves, and the rows of its table.
+// Sets max_length and table_length: the longest sequence that the system of config.compat serves, and the rows of its table. vLLM 0.33.0
+// multiplies the length by the factor (ModelConfig in vllm/config/model.py). Types with another rule change it. The tables are those of
+// vllm/model_executor/layers/rotary_embedding/.
 void set_lengths(const RopeConfig& config, FrequencyPlan& plan) {
-  const double trained = config.max_position_embeddings.value_or(0);
-  plan.max_length = trained;
-  if (config.compat != Compat::vllm) return;
-
-  // vLLM 0.33.0: ModelConfig in vllm/config/model.py multiplies the length by the factor, except in the first types here. The tables are
-  // those of vllm/model_executor/layers/rotary_embedding/.
-  const double factor = config.factor.value_or(1), original = config.original_max_position_embeddings.value_or(trained);
-  switch (config.rope_type) {
-    case RopeType::yarn:
-      plan.max_length = config.max_position_embeddings.value_or(original * plans::yarn_parts::factor(config));
-      plan.table_length = std::ceil(original * plans::yarn_parts::factor(config));
-      break;
-    case RopeType::llama3: plan.table_length = trained; break;
-    case RopeType::longrope:
-      plan.max_length = config.context_length.value_or(original) > original ? config.max_position_embeddings.value_or(original) : original;
-      plan.table_length = plan.max_length;
-      break;
-    case RopeType::linear: plan.max_length = plan.table_length = trained * factor; break;
-    case RopeType::default_:
-    case RopeType::dynamic:
-    case RopeType::proportional:
-    case RopeType::ntk:
-    case RopeType::ntk_mix:
-    case RopeType::ntk_alpha:
-      plan.max_length = trained * factor;
-      plan.table_length = trained;
-      break;
-    case RopeType::ntk_by_parts:
-    case RopeType::dynamic_yarn:
-    case RopeType::custom:
-    case RopeType::axial: break;  // not in vLLM
-  }
-  plan.table_length *= plans::yarn_parts::position_factor(config);
+  plan.max_length = config.max_position_embeddings.value_or(0);
+  if (config.compat != Compat::vllm || !is_in_system(config)) return;
+  plan.table_length = plan.max_length;
+  plan.max_length *= config.factor.value_or(1);
 }
 
 // llama.cpp multiplies cos and sin by rope.scaling.attn_factor under every type. YaRN and longrope have it in their own factor.
@@ -106,7 +66,9 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
     plans::unscaled_frequencies(config, config.rope_theta, plan.unscaled_inv_freq.data());
   }
   for (int j = 0; j < pairs; ++j) plan.inv_freq[j] = plan.unscaled_inv_freq[j];
+  set_lengths(config, plan);
   scale_frequencies(config, sequence_length, plan);
+  plan.table_length *= plans::yarn_parts::position_factor(config);
   multiply_by_attn_factor(config, plan);
   for (std::size_t j = 0; j < config.freq_factors.size(); ++j) plan.inv_freq[j] /= config.freq_factors[j];
   if (config.reversed) {
@@ -115,7 +77,6 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
 
   plan.axes = map_axes(config, plan.axis_of_pair.data());
   if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);
-  set_lengths(config, plan);
   result = std::move(plan);
   return Status::ok;
 }

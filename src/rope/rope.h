@@ -59,8 +59,9 @@ class Rope {
   Status rotate_in_blocks(const HeadTensor& tensor, const Positions& positions, Purpose purpose);
 
   static constexpr std::span<const double> RopeConfig::*kLists[] = {
-      &RopeConfig::short_factor, &RopeConfig::long_factor, &RopeConfig::inv_freq,     &RopeConfig::lengths,
-      &RopeConfig::freq_factors, &RopeConfig::axes_dim,    &RopeConfig::mrope_section};
+#define ROPEWALK_LIST(member) &RopeConfig::member,
+#include "rope/config_fields.def"
+  };
 
   RopeConfig config_;
   Buffer<double> lists_[std::size(kLists)];  // what the lists of config_ view

@@ -68,6 +68,23 @@ const WeightMatrix& Weights::stream(ModelMatrix slot, int part) const {
 
 std::size_t Weights::state_size(int layer) const { return recurrent_state_size(config_, layer_configs_[layer]); }
 
+Status Weights::make_states(int checkpoints, std::unique_ptr<RecurrentState>& states) const {
+  states.reset();
+  Buffer<std::size_t> sizes;
+  if (!sizes.resize(config_.layers)) return Status::out_of_memory;
+  bool is_recurrent = false;
+  for (int i = 0; i < config_.layers; ++i) {
+    sizes[i] = state_size(i);
+    is_recurrent |= layer_configs_[i].recurrence != Recurrence::none;
+  }
+  if (!is_recurrent) return Status::ok;
+  states.reset(new (std::nothrow) RecurrentState);
+  if (states == nullptr) return Status::out_of_memory;
+  const Status status = states->configure({sizes.data(), sizes.size()}, checkpoints);
+  if (status != Status::ok) states.reset();
+  return status;
+}
+
 const WeightMatrix& Weights::head() const {
   const Matrix& head = matrices_[static_cast<int>(ModelMatrix::head)];
   return head.exists() ? head.weights : embedding();

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "cache/recurrent_state.h"
 #include "matmul/matmul.h"
 #include "transformer/model_config.h"
 #include "transformer/weight_slots.h"
@@ -71,6 +72,9 @@ class Weights {
   bool is_read_later(int layer) const;
   // Floats of a layer's recurrent state; 0 if it has none.
   std::size_t state_size(int layer) const;
+  // Makes the recurrent states of an empty text, which keep at most `checkpoints` checkpoints; null if no layer is recurrent. Returns
+  // out_of_memory or ok.
+  Status make_states(int checkpoints, std::unique_ptr<RecurrentState>& states) const;
   const float* operator[](ModelVector slot) const { return vectors_[static_cast<int>(slot)].data(); }
 
   // Finds a matrix that products read, by the names of reserve(), or kSharedExpertGate. The head may be the embedding. Returns

@@ -1,9 +1,22 @@
 // Frequencies given by the caller: learned, measured, or of a scheme that this library doesn't have.
 #include <algorithm>
 
+#include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
+
+Status check_custom(const RopeConfig& config) {
+  double longest = 0;
+  for (const double length : config.lengths) {
+    if (!is_length(length)) return Status::lengths_out_of_range;
+    if (length <= longest) return Status::lengths_order;
+    longest = length;
+  }
+  const std::size_t lists = config.lengths.empty() ? 1 : config.lengths.size();
+  const std::size_t pairs = static_cast<std::size_t>(resolved_rotary_dim(config) / 2);
+  return check_list(config.inv_freq, lists * pairs, -1e6, Status::inv_freq_length, Status::inv_freq_out_of_range);
+}
 
 // With lengths there is one list for each of them: it serves sequences longer than the one before and up to its own. The last list serves
 // all longer ones too.

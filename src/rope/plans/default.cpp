@@ -34,6 +34,10 @@ void axial_powers(const RopeConfig& config, double base, double* powers) {
 
 }  // namespace
 
+Status check_default_(const RopeConfig&) { return Status::ok; }
+
+void default_(const RopeConfig&, double, FrequencyPlan&) {}
+
 void default_powers(double base, double dim, int count, Precision precision, double* powers) {
   for (int j = 0; j < count; ++j) powers[j] = power(base, dim, j, count, precision);
 }

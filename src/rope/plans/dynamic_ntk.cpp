@@ -1,5 +1,6 @@
 // Dynamic NTK: the factor depends on the sequence length, and sequences up to the trained length are not scaled.
 #include "base/reproducible_math.h"
+#include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
@@ -17,7 +18,12 @@ void use_length(const RopeConfig& config, double length, FrequencyPlan& plan) {
 
 }  // namespace
 
-void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
+Status check_dynamic(const RopeConfig& config) {
+  if (!config.max_position_embeddings.has_value()) return Status::max_length_missing;
+  return first_failure(config, need_factor, need_two_pairs);
+}
+
+void dynamic(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const double trained = *config.max_position_embeddings;
   // Unscaled at every length: llama.cpp has no dynamic NTK, and vLLM scales by max_position_embeddings over max_trained_positions, which
   // are equal in all but Nomic's models.

@@ -1,4 +1,4 @@
-// The scaling types. Each function changes plan.inv_freq, and what else depends on the type, from a validated config.
+// The scaling types: two functions for each (config_fields.def), and what they share.
 #pragma once
 
 #include "rope/plan.h"
@@ -35,21 +35,15 @@ void unscaled_frequencies(const RopeConfig& config, double base, double* inv_fre
 // The frequencies of base · scale^(d/(d-2)): the first is unchanged, the last is divided by `scale`.
 void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq);
 
-// Length-independent types.
-void linear(const RopeConfig& config, FrequencyPlan& plan);
-void ntk(const RopeConfig& config, FrequencyPlan& plan);
-void ntk_mix(const RopeConfig& config, FrequencyPlan& plan);
-void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan);
-void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan);
-void yarn(const RopeConfig& config, FrequencyPlan& plan);
-void llama3(const RopeConfig& config, FrequencyPlan& plan);
-void proportional(const RopeConfig& config, FrequencyPlan& plan);
+// What a config of each type must have besides valid ranges.
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) Status check_##name(const RopeConfig& config);
+#include "rope/config_fields.def"
 
-// Length-dependent types, which also set plan.valid_from and plan.valid_to.
-void custom(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
-void dynamic_ntk(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
-void dynamic_yarn(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
-void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+// What each type changes in a plan without scaling: frequencies, factors, the lengths that vLLM serves, and for a type that depends on the
+// length of the sequence plan.valid_from and plan.valid_to.
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) \
+  void name(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+#include "rope/config_fields.def"
 
 // zeta_j = (2j + 0.4 d) / (1.4 d): the scale of xPos (Sun et al. 2022, section 3.2; lucidrains, flash-attention).
 void xpos(const RopeConfig& config, FrequencyPlan& plan);
@@ -80,6 +74,9 @@ double ramp(double position, Range range, Compat compat, Rounding rounded);
 
 // Blends interpolated and kept frequencies along the ramp, and stores the range in the plan.
 void blend(const RopeConfig& config, double factor, FrequencyPlan& plan);
+
+// Checks the keys that the family shares. Only NTK-by-parts may have two ramps.
+Status check(const RopeConfig& config);
 
 // The factor on cos and sin, by the rules of config.compat.
 double attention_factor(const RopeConfig& config, double factor);

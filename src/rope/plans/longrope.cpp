@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/reproducible_math.h"
+#include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
@@ -20,6 +21,21 @@ double attention_factor(const RopeConfig& config, bool is_long) {
 
 }  // namespace
 
+Status check_longrope(const RopeConfig& config) {
+  if (const Status status = need_factor_or_lengths(config); status != Status::ok) return status;
+  const std::size_t pairs = static_cast<std::size_t>(resolved_rotary_dim(config) / 2);
+  if (const Status status = check_list(config.short_factor, pairs, 1e-9, Status::short_factor_length, Status::short_factor_out_of_range);
+      status != Status::ok) {
+    return status;
+  }
+  if (const Status status = check_list(config.long_factor, pairs, 1e-9, Status::long_factor_length, Status::long_factor_out_of_range);
+      status != Status::ok) {
+    return status;
+  }
+  if (*config.original_max_position_embeddings < 2) return Status::original_length_out_of_range;  // the scale divides by its logarithm
+  return Status::ok;
+}
+
 void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double original = *config.original_max_position_embeddings;
@@ -34,6 +50,7 @@ void longrope(const RopeConfig& config, double sequence_length, FrequencyPlan& p
   unscaled_powers(config, config.rope_theta, plan.inv_freq.data());
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(1 / rounded(rounded(divisors[j]) * plan.inv_freq[j]));
   plan.attention_factor = attention_factor(config, is_long);
+  if (config.compat == Compat::vllm) plan.max_length = plan.table_length = is_long ? longest : original;
   if (!by_sequence) return;
   if (is_long) {
     plan.valid_from = original + 1;

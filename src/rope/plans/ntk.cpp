@@ -1,5 +1,6 @@
 // NTK-aware scaling: a larger base, which keeps the first pair and interpolates the last by the full factor.
 #include "base/reproducible_math.h"
+#include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans {
@@ -9,7 +10,9 @@ void ntk_frequencies(const RopeConfig& config, double scale, double* inv_freq) {
   unscaled_frequencies(config, config.rope_theta * reproducible_pow(scale, dim / (dim - 2)), inv_freq);
 }
 
-void ntk(const RopeConfig& config, FrequencyPlan& plan) {
+Status check_ntk(const RopeConfig& config) { return first_failure(config, need_factor, need_two_pairs); }
+
+void ntk(const RopeConfig& config, double /*sequence_length*/, FrequencyPlan& plan) {
   const double factor = *config.factor;
   if (config.compat != Compat::vllm) {
     ntk_frequencies(config, factor, plan.inv_freq.data());
@@ -22,8 +25,10 @@ void ntk(const RopeConfig& config, FrequencyPlan& plan) {
   for (std::size_t j = 0; j < plan.inv_freq.size(); ++j) plan.inv_freq[j] = rounded(plan.inv_freq[j] / rounded(divisor));
 }
 
+Status check_ntk_mix(const RopeConfig& config) { return config.mixed_b.has_value() ? need_factor(config) : Status::mixed_b_missing; }
+
 // vLLM's NTKScalingRotaryEmbedding with mixed_b: w_j / exp(a · (j+1)^mixed_b), where a makes the divisor of the last pair the factor.
-void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
+void ntk_mix(const RopeConfig& config, double /*sequence_length*/, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double pairs = resolved_rotary_dim(config) / 2;
   const double a = reproducible_log(*config.factor) / reproducible_pow(pairs, *config.mixed_b);
@@ -33,7 +38,11 @@ void ntk_mix(const RopeConfig& config, FrequencyPlan& plan) {
   }
 }
 
+Status check_ntk_alpha(const RopeConfig& config) { return config.alpha.has_value() ? need_two_pairs(config) : Status::alpha_missing; }
+
 // HunYuan: the same change of base, with alpha as the factor.
-void ntk_alpha(const RopeConfig& config, FrequencyPlan& plan) { ntk_frequencies(config, *config.alpha, plan.inv_freq.data()); }
+void ntk_alpha(const RopeConfig& config, double /*sequence_length*/, FrequencyPlan& plan) {
+  ntk_frequencies(config, *config.alpha, plan.inv_freq.data());
+}
 
 }  // namespace ropewalk::plans

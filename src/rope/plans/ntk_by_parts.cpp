@@ -24,7 +24,9 @@ void blend_by_two_ramps(const RopeConfig& config, double factor, FrequencyPlan& 
 
 }  // namespace
 
-void ntk_by_parts(const RopeConfig& config, FrequencyPlan& plan) {
+Status check_ntk_by_parts(const RopeConfig& config) { return yarn_parts::check(config); }
+
+void ntk_by_parts(const RopeConfig& config, double /*sequence_length*/, FrequencyPlan& plan) {
   const double factor = yarn_parts::factor(config);
   if (config.ramp == Ramp::two_ramps) {
     blend_by_two_ramps(config, factor, plan);

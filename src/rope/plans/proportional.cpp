@@ -5,7 +5,9 @@
 
 namespace ropewalk::plans {
 
-void proportional(const RopeConfig& config, FrequencyPlan& plan) {
+Status check_proportional(const RopeConfig&) { return Status::ok; }
+
+void proportional(const RopeConfig& config, double /*sequence_length*/, FrequencyPlan& plan) {
   const Rounding rounded(config.precision);
   const double factor = config.compat == Compat::vllm ? 1 : config.factor.value_or(1);  // vLLM does not read the factor
   const int share = static_cast<int>(config.partial_rotary_factor.value_or(1) * config.head_dim / 2);

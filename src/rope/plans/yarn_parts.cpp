@@ -4,6 +4,7 @@
 
 #include "base/constants.h"
 #include "base/reproducible_math.h"
+#include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 
 namespace ropewalk::plans::yarn_parts {
@@ -30,6 +31,20 @@ double correction_dim(const RopeConfig& config, double rotations) {
 }
 
 }  // namespace
+
+Status check(const RopeConfig& config) {
+  if (const Status status = need_factor_or_lengths(config); status != Status::ok) return status;
+  // Kimi-K2 ships with both betas 1, so equal betas are allowed. Swapped betas are always a mistake.
+  const double fast = config.beta_fast.value_or(0) != 0 ? *config.beta_fast : 32;
+  const double slow = config.beta_slow.value_or(0) != 0 ? *config.beta_slow : 1;
+  if (fast < slow) return Status::beta_order;
+  if (!is_enumerator(config.ramp, Ramp::two_ramps)) return Status::ramp_unknown;
+  if (config.ramp == Ramp::two_ramps) {
+    if (config.rope_type != RopeType::ntk_by_parts) return Status::ramp_unknown;
+    return need_two_pairs(config);
+  }
+  return Status::ok;
+}
 
 // vLLM's M-RoPE has a table of four times the length, except in Qwen3-VL's layout, and computes YaRN's range for that length.
 double position_factor(const RopeConfig& config) {

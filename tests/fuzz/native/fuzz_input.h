@@ -79,7 +79,7 @@ struct FuzzedConfig {
     if (input.one_in(8)) config.frequency_dim = input.roughly(0, 2 * largest_head);
     config.reversed = input.flag();
     config.pairing = input.any_of(Pairing::interleaved_to_half);
-    config.rope_type = input.any_of(kLastRopeType);
+    config.rope_type = input.any_of(RopeType{kRopeTypes - 1});
     config.compat = input.any_of(Compat::vllm);
     config.precision = input.any_of(Precision::hf);
     config.family = input.any_of(Family::grok);

@@ -226,39 +226,17 @@ TEST(Compat, LengthsServed) {
 // Reads a config in the package's own form. `lists` owns its lists.
 RopeConfig read_config(const json& source, std::vector<std::vector<double>>& lists) {
   static const std::map<std::string, RopeType> types = {
-      {"default", RopeType::default_},
-      {"linear", RopeType::linear},
-      {"dynamic", RopeType::dynamic},
-      {"yarn", RopeType::yarn},
-      {"longrope", RopeType::longrope},
-      {"llama3", RopeType::llama3},
-      {"ntk", RopeType::ntk},
-      {"ntk_mix", RopeType::ntk_mix},
-      {"ntk_alpha", RopeType::ntk_alpha},
-      {"ntk_by_parts", RopeType::ntk_by_parts},
-      {"dynamic_yarn", RopeType::dynamic_yarn},
-      {"proportional", RopeType::proportional},
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) \
+  {std::string(#name) == "default_" ? "default" : #name, RopeType::name},
+#include "rope/config_fields.def"
   };
   static const std::map<std::string, Compat> compats = {{"hf", Compat::hf}, {"llama.cpp", Compat::llama_cpp}, {"vllm", Compat::vllm}};
   static const std::map<std::string, Family> families = {
       {"deepseek_v2", Family::deepseek}, {"deepseek_v3", Family::deepseek}, {"kimi_k2", Family::deepseek}, {"ministral3", Family::mistral}};
   static const std::map<std::string, std::optional<double> RopeConfig::*> numbers = {
-      {"factor", &RopeConfig::factor},
-      {"max_position_embeddings", &RopeConfig::max_position_embeddings},
-      {"original_max_position_embeddings", &RopeConfig::original_max_position_embeddings},
-      {"context_length", &RopeConfig::context_length},
-      {"attention_factor", &RopeConfig::attention_factor},
-      {"attn_factor", &RopeConfig::attn_factor},
-      {"beta_fast", &RopeConfig::beta_fast},
-      {"beta_slow", &RopeConfig::beta_slow},
-      {"mscale", &RopeConfig::mscale},
-      {"mscale_all_dim", &RopeConfig::mscale_all_dim},
-      {"low_freq_factor", &RopeConfig::low_freq_factor},
-      {"high_freq_factor", &RopeConfig::high_freq_factor},
-      {"alpha", &RopeConfig::alpha},
-      {"mixed_b", &RopeConfig::mixed_b},
-      {"extrapolation_factor", &RopeConfig::extrapolation_factor},
-      {"partial_rotary_factor", &RopeConfig::partial_rotary_factor},
+#define ROPEWALK_NUMBER(member, lowest, highest, status) {#member, &RopeConfig::member},
+#define ROPEWALK_LENGTH(member, status) {#member, &RopeConfig::member},
+#include "rope/config_fields.def"
   };
 
   RopeConfig config;
@@ -318,7 +296,8 @@ void expect_xpos(const json& xpos, RopeConfig config) {
   }
 }
 
-void expect_other_system(const std::string& system, std::size_t count) {
+// A case that is added needs no change here.
+void expect_other_system(const std::string& system, std::size_t least) {
   std::ifstream file(ROPEWALK_GOLDEN "/other_systems.json");
   ASSERT_TRUE(file.good());
   std::size_t seen = 0;
@@ -339,7 +318,7 @@ void expect_other_system(const std::string& system, std::size_t count) {
     }
     if (item.contains("xpos")) expect_xpos(item["xpos"], config);
   }
-  EXPECT_EQ(seen, count);
+  EXPECT_GE(seen, least);
 }
 
 TEST(OtherSystems, LlamaCpp) { expect_other_system("llama.cpp", 26); }

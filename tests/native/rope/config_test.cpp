@@ -6,7 +6,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "native/rope/configs.h"
@@ -152,10 +154,7 @@ std::vector<Case> cases() {
       {Status::pairing_unknown, plain, {[](C& c) { c.pairing = Pairing{3}; }, [](C& c) { c.pairing = Pairing{-1}; }}, {[](C& c) {
          c.pairing = Pairing::interleaved_to_half;
        }}},
-      {Status::rope_type_unknown,
-       plain,
-       {[](C& c) { c.rope_type = RopeType{static_cast<int>(kLastRopeType) + 1}; }, [](C& c) { c.rope_type = RopeType{-1}; }},
-       {}},
+      {Status::rope_type_unknown, plain, {[](C& c) { c.rope_type = RopeType{kRopeTypes}; }, [](C& c) { c.rope_type = RopeType{-1}; }}, {}},
       {Status::factor_missing, linear, {without(&C::factor)}, {}},
       {Status::factor_missing, yarn, {without(&C::factor)}, {[](C& c) { c.factor.reset(), c.max_position_embeddings = 131072; }}},
       {Status::factor_missing, dynamic, {without(&C::factor)}, {}},
@@ -287,8 +286,53 @@ TEST(Config, EveryFaultIsReportedAndTheNearestValidValuesPass) {
   }
 }
 
+// The statuses of a value outside each range of config_fields.def, whose ends are valid.
+std::set<Status> statuses_of_ranges() {
+  std::set<Status> statuses;
+#define ROPEWALK_NUMBER(member, lowest, highest, status)                                   \
+  for (const double value : {lowest - 0.01 * std::fmax(lowest, 1), highest * 1.1, kNaN}) { \
+    RopeConfig config = plain_config(64);                                                  \
+    config.member = value;                                                                 \
+    EXPECT_EQ(validate(config), Status::status) << #member << " " << value;                \
+    for (const double valid : {double{lowest}, double{highest}}) {                         \
+      config.member = valid;                                                               \
+      EXPECT_EQ(validate(config), Status::ok) << #member << " " << valid;                  \
+    }                                                                                      \
+    statuses.insert(Status::status);                                                       \
+  }
+#include "rope/config_fields.def"
+  return statuses;
+}
+
+// The statuses of a config of each type without one of the keys that its row says it needs.
+std::set<Status> statuses_of_missing_keys() {
+  static const std::map<RopeType, std::string> needed_keys = {
+#define ROPEWALK_SCALING_TYPE(name, systems, needed, optional, traits) {RopeType::name, #needed},
+#include "rope/config_fields.def"
+  };
+  static const std::map<std::string, Change> removals = {
+#define ROPEWALK_NUMBER(member, lowest, highest, status) {#member, without(&RopeConfig::member)},
+#define ROPEWALK_LENGTH(member, status) {#member, without(&RopeConfig::member)},
+#define ROPEWALK_LIST(member) {#member, [](RopeConfig& config) { config.member = {}; }},
+#include "rope/config_fields.def"
+  };
+  std::set<Status> statuses;
+  for (const auto& [type, keys] : needed_keys) {
+    std::istringstream names(keys.substr(1, keys.size() - 2));
+    for (std::string name; std::getline(names >> std::ws, name, ',');) {
+      RopeConfig config = of_type(type);
+      removals.at(name)(config);
+      const Status status = validate(config);
+      EXPECT_EQ(describe_status(status).field, "rope_scaling." + name) << static_cast<int>(type);
+      statuses.insert(status);
+    }
+  }
+  return statuses;
+}
+
 TEST(Config, EveryStatusOfAConfigIsProduced) {
-  std::set<Status> produced;
+  std::set<Status> produced = statuses_of_ranges();
+  produced.merge(statuses_of_missing_keys());
   for (const Case& test : cases()) produced.insert(test.status);
   for (int i = static_cast<int>(Status::head_dim_out_of_range); i < static_cast<int>(Status::sequence_length_out_of_range); ++i) {
     EXPECT_TRUE(produced.count(Status{i})) << i << ": " << describe_status(Status{i}).requirement;

@@ -98,56 +98,8 @@ struct NamedConfig {
   double length;  // sequence length to plan for
 };
 
-// One config of each scaling type, with the given head_dim.
-inline std::vector<NamedConfig> every_type(int head_dim) {
-  RopeConfig proportional = plain_config(head_dim, 1e6);
-  proportional.rope_type = RopeType::proportional;
-  proportional.partial_rotary_factor = 0.25;
-  proportional.factor = 2;
-
-  RopeConfig ntk_mix = scaled_config(RopeType::ntk_mix, head_dim, 10000, 8, 4096);
-  ntk_mix.mixed_b = 0.625;
-
-  RopeConfig ntk_alpha = plain_config(head_dim);
-  ntk_alpha.rope_type = RopeType::ntk_alpha;
-  ntk_alpha.alpha = 1000;
-
-  RopeConfig by_rotations = yarn_config(head_dim, 10000, 8, 4096);
-  by_rotations.ramp = Ramp::rotations;
-
-  RopeConfig two_ramps = scaled_config(RopeType::ntk_by_parts, head_dim, 10000, 8, 4096);
-  two_ramps.ramp = Ramp::two_ramps;
-
-  RopeConfig custom = plain_config(head_dim);
-  custom.rope_type = RopeType::custom;
-  custom.inv_freq = divisors(head_dim / 2, 1e-3);
-
-  RopeConfig axial = plain_config(head_dim);
-  axial.rope_type = RopeType::axial;
-  axial.axes_dim = halves(head_dim);
-
-  return {
-      {"default", plain_config(head_dim), 1},
-      {"linear", scaled_config(RopeType::linear, head_dim, 10000, 4, 4096), 1},
-      {"dynamic_below", dynamic_config(head_dim, 10000, 2, 4096), 100},
-      {"dynamic_5000", dynamic_config(head_dim, 10000, 2, 4096), 5000},
-      {"dynamic_65536", dynamic_config(head_dim, 10000, 2, 4096), 65536},
-      {"yarn", yarn_config(head_dim, 1e6, 4, 32768), 1},
-      {"yarn_rotations", by_rotations, 1},
-      {"longrope_short", longrope_config(head_dim), 4096},
-      {"longrope_long", longrope_config(head_dim), 4097},
-      {"llama3", llama3_config(head_dim, 5e5, 8), 1},
-      {"proportional", proportional, 1},
-      {"ntk", scaled_config(RopeType::ntk, head_dim, 10000, 8, 4096), 1},
-      {"ntk_mix", ntk_mix, 1},
-      {"ntk_alpha", ntk_alpha, 1},
-      {"ntk_by_parts", scaled_config(RopeType::ntk_by_parts, head_dim, 10000, 8, 4096), 1},
-      {"two_ramps", two_ramps, 1},
-      {"dynamic_yarn", scaled_config(RopeType::dynamic_yarn, head_dim, 10000, 32, 4096), 9000},
-      {"custom", custom, 1},
-      {"axial", axial, 1},
-  };
-}
+// One config of each scaling type, with the given head_dim (scaling_types.cpp).
+std::vector<NamedConfig> every_type(int head_dim);
 
 // Returns the plan of a valid config.
 inline FrequencyPlan plan_of(const RopeConfig& config, double length = 1) {

@@ -15,7 +15,7 @@ const frequencyTolerance = 5e-7;
 /** Mistral 4 passes its whole head to transformers. The rotated part is separate, as in DeepSeek's attention. */
 const headDims = { mistral4: 64 };
 
-test("has all cases", () => assert.equal(cases.length, 129));
+test("has all cases", () => assert.ok(cases.length >= 129));
 
 for (const golden of cases) {
   test(golden.name, () => {

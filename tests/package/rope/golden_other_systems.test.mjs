@@ -11,7 +11,7 @@ const tolerance = 2 ** -44;
 const near = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${name}: ${actual} instead of ${expected}`);
 
-test("has all cases", () => assert.equal(cases.length, 78));
+test("has all cases", () => assert.ok(cases.length >= 78));
 
 for (const { name, config, seq_len, inv_freq, attention_factor, softmax_scale, table_length = 0 } of cases) {
   test(name, () => {

@@ -6,7 +6,7 @@ import { type StagedOperand, stagedInput, withStaged } from "../memory/staging.j
 import { listOf, type NumberArray, type Operand } from "../memory/operand.js";
 import type { Encoding } from "./position_scheme.js";
 import type { Extents } from "../memory/shape.js";
-import type { WasmAttention } from "../memory/wasm_module.js";
+import type { AttentionFields } from "../memory/call_fields.js";
 
 /** The window that wasm takes as "none". */
 const NO_WINDOW = 2 ** 31 - 1;
@@ -45,7 +45,7 @@ export const SCORE_OPTIONS = {
 
 /** Attention options of a wasm call, and the lists that are staged for it. Addresses are filled in then. @internal */
 export interface Scores {
-  options: WasmAttention;
+  options: AttentionFields;
   lists: [name: "sinks" | "temperatures" | "table" | "slopes", list: StagedOperand][];
 }
 
@@ -89,7 +89,7 @@ export function withStagedScores(
   heap: Heap,
   { options, lists }: Scores,
   operands: readonly (StagedOperand | undefined)[],
-  call: (options: WasmAttention) => number,
+  call: (options: AttentionFields) => number,
 ): void {
   withStaged(heap, lists.length === 0 ? operands : [...operands, ...lists.map(([, list]) => list)], () => {
     for (const [name, list] of lists) options[name] = list.at;

@@ -8,7 +8,7 @@ import { isRope } from "./rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import { floatsOf, listOf, type NumberArray, type Operand } from "../memory/operand.js";
 import type { Tensor } from "../memory/tensor.js";
-import type { WasmAttention } from "../memory/wasm_module.js";
+import type { AttentionFields } from "../memory/call_fields.js";
 
 const AS_ROPE = /* @__PURE__ */ advise.code("pass a rope as the option `rope`");
 
@@ -51,7 +51,7 @@ const SCHEMES = ["sinusoidal", "learned", "alibi", "t5"] as const;
 
 /** A position encoding for wasm; table and slopes are staged for the call. @internal */
 export interface Encoding {
-  fields: Pick<WasmAttention, "scheme" | "base" | "table_rows" | "buckets" | "max_distance" | "bidirectional">;
+  fields: Pick<AttentionFields, "scheme" | "base" | "table_rows" | "buckets" | "max_distance" | "bidirectional">;
   table?: Operand | undefined;
   slopes?: Operand | undefined;
 }

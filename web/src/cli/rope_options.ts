@@ -2,8 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fail } from "../base/errors.js";
 import type { RopeOverrides, ScalingOverrides } from "../config/overrides.js";
-import { reads } from "../config/scaling.js";
-import { SCALING_KEYS } from "../config/scaling_keys.js";
+import { TYPE_KEYS } from "../config/rope_fields.js";
+import { hasRamp, needs, reads } from "../config/scaling.js";
 import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../config/types.js";
 import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./options.js";
 
@@ -44,9 +44,6 @@ export function addRopeOptions(command: Command): Command {
     );
 }
 
-/** Types that compute a missing factor from two lengths, and do nothing if it is 1. */
-const TYPES_WITHOUT_EFFECT: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
-
 /** Config overrides from the flags; undefined if there are none. @throws INVALID_ARGUMENT if a flag that another needs is missing */
 export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
   const overrides: Record<string, unknown> = {};
@@ -68,7 +65,8 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
 
 /** Throws INVALID_ARGUMENT for a scaling type that would change nothing. The config refuses other types. */
 function checkFactor(ropeType: RopeType | undefined, overrides: RopeOverrides): void {
-  if (ropeType === undefined || !TYPES_WITHOUT_EFFECT.includes(ropeType)) return;
+  // such a type computes a missing factor from two lengths, and does nothing if it is 1
+  if (ropeType === undefined || !hasRamp(ropeType)) return;
   const { factor, original_max_position_embeddings: original } = overrides.rope_scaling ?? {};
   const lengths = [original, overrides.original_max_position_embeddings, overrides.max_position_embeddings];
   if ([factor, ...lengths].some((value) => value !== undefined)) return;
@@ -79,14 +77,13 @@ function checkFactor(ropeType: RopeType | undefined, overrides: RopeOverrides): 
 /** Keys that `type:factor:length` can set. */
 const GIVEN = ["factor", "alpha", "original_max_position_embeddings"];
 
-/** Types that need no other keys, and read a factor. */
-const NAMED_BY_FACTOR = ROPE_TYPES.filter((type) => {
-  const required = Object.entries(SCALING_KEYS).filter(([, rule]) => rule.required.includes(type));
-  return (reads(type, "factor") || reads(type, "alpha")) && required.every(([key]) => GIVEN.includes(key));
-});
+/** The key that the number of `type:number` sets. */
+const factorOf = (type: RopeType): "factor" | "alpha" => (reads(type, "alpha") ? "alpha" : "factor");
 
-/** Types that need a factor. */
-const TYPES_WITH_FACTOR: readonly RopeType[] = ["linear", "ntk", "ntk_mix", "ntk_by_parts", "yarn", "dynamic_yarn"];
+/** Types that need no other keys, and read a factor. */
+const NAMED_BY_FACTOR = ROPE_TYPES.filter(
+  (type) => reads(type, factorOf(type)) && TYPE_KEYS[type][0].every((key) => GIVEN.includes(key)),
+);
 
 /** Help text for {@link parseScaling}. */
 export const SCALING =
@@ -106,11 +103,11 @@ export function parseScaling(text: string): NamedScaling {
     throw new InvalidArgumentError(`Must be own, none or type:factor, for example yarn:4. ${types}`);
   if (!NAMED_BY_FACTOR.includes(type as RopeType))
     throw new InvalidArgumentError(`${type} isn't given by a factor alone; use --rope-type and --set. ${types}`);
-  if (factor === undefined && TYPES_WITH_FACTOR.includes(type as RopeType))
+  const name = type as RopeType;
+  if (factor === undefined && (needs(name, factorOf(name)) || hasRamp(name)))
     throw new InvalidArgumentError(`Needs a factor, for example ${type}:4.`);
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
-  if (factor !== undefined)
-    rope_scaling[type === "ntk_alpha" ? "alpha" : "factor"] = parseNumber(1, undefined, "The factor must")(factor);
+  if (factor !== undefined) rope_scaling[factorOf(name)] = parseNumber(1, undefined, "The factor must")(factor);
   if (length !== undefined)
     rope_scaling.original_max_position_embeddings = parseInteger(1, undefined, "The trained length must")(length);
   return { name: text, overrides: { rope_scaling } };

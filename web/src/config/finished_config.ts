@@ -3,7 +3,7 @@ import * as advise from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, readConfig } from "./read_config.js";
-import { type CheckedScaling, reads } from "./scaling.js";
+import { type CheckedScaling, hasRamp, reads } from "./scaling.js";
 import { PAIRINGS, type QueryTemperature, type RopeConfig, type RopeType } from "./types.js";
 import { deepFreeze, numberAt, oneOf, withoutAbsent } from "./values.js";
 
@@ -97,12 +97,6 @@ export function withDerivedLengths(draft: ConfigDraft): ConfigDraft {
 }
 
 /**
- * Types with a ramp over the pairs. transformers and vLLM make it for half of an odd width, rounded down, and the
- * frequencies for half of it rounded up: they stop at 5 elements and more, and scale both pairs of 3 as the first.
- */
-const BY_PAIRS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
-
-/**
  * Derives rotary_dim, the rotary offset and the query temperature, and freezes the result.
  *
  * @throws INVALID_CONFIG (pairing or head_dim missing; nothing to rotate; a query temperature without its length)
@@ -118,7 +112,8 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     );
   }
   const { rope_type, llama_4_scaling_beta: _, ...scaling } = rope_scaling;
-  if (["default", "linear"].includes(rope_type) && scaling.attn_factor !== undefined && draft.compat !== "llama.cpp") {
+  const isOnlyLlamaCpp = scaling.attn_factor !== undefined && !reads(rope_type, "attention_factor");
+  if (isOnlyLlamaCpp && draft.compat !== "llama.cpp") {
     fail(
       "INVALID_CONFIG",
       "rope_scaling.attn_factor",
@@ -127,7 +122,9 @@ export function finish(draft: ConfigDraft): FinishedConfig {
     );
   }
   const width = rotatedWidthOf(head_dim, draft, rope_type);
-  if (width % 2 !== 0 && BY_PAIRS.includes(rope_type)) {
+  // transformers and vLLM make a ramp for half of an odd width, rounded down, and the frequencies for half of it rounded
+  // up: they stop at 5 elements and more, and scale both pairs of 3 as the first.
+  if (width % 2 !== 0 && hasRamp(rope_type)) {
     const message = `leaves ${width} rotated elements, but ${rope_type} needs an even number: its ramp has a value for each pair`;
     fail("INVALID_CONFIG", draft.partial_rotary_factor === undefined ? "rotary_dim" : "partial_rotary_factor", message);
   }

@@ -1,5 +1,6 @@
 // Renames a finished config's keys for wasm: one level, and names as indices into the lists of types.ts.
-import { type FinishedConfig, finishedConfig } from "./finished_config.js";
+import { finishedConfig } from "./finished_config.js";
+import type { List, RopeConfig as RopeFields } from "./rope_fields.js";
 import {
   AXES_LAYOUTS,
   COMPATS,
@@ -13,62 +14,24 @@ import {
 import { withoutAbsent } from "./values.js";
 import { YARN_FAMILIES, yarnFamilyOf } from "./yarn_families.js";
 
-type Scaling = FinishedConfig["rope_scaling"];
+/** The fields of the core's config, with lists of numbers in place of their addresses. */
+type Fields = { [Key in keyof RopeFields]: RopeFields[Key] extends List ? number[] : RopeFields[Key] };
 
-/** The keys of a finished scaling that wasm takes by their own names. */
-type ScalingFields = Omit<
-  Scaling,
+type Always =
+  | "head_dim"
+  | "rotary_dim"
+  | "rotary_offset"
+  | "frequency_dim"
+  | "pairing"
   | "rope_type"
+  | "compat"
+  | "precision"
   | "ramp"
-  | "mrope_layout"
-  | "mrope_interleaved"
-  | "axes_layout"
-  | "inv_freq"
-  | "rope_theta"
-  | "partial_rotary_factor"
-  | "llama_4_scaling_beta"
->;
+  | "family"
+  | "rope_theta";
 
-/** A {@link RopeConfig} as wasm takes it. The fields are those of RopeConfig in src/rope/config.h. */
-export interface FlatRopeConfig extends ScalingFields {
-  head_dim: number;
-  /** Rotated elements of a head, never 0. */
-  rotary_dim: number;
-  rotary_offset: number;
-  reversed?: boolean;
-  /** d in the frequencies; 0 means rotary_dim. */
-  frequency_dim: number;
-  /** Index into PAIRINGS. */
-  pairing: number;
-  /** Index into ROPE_TYPES. */
-  rope_type: number;
-  /** Index into COMPATS. */
-  compat: number;
-  /** Index into PRECISIONS. */
-  precision: number;
-  /** Index into RAMPS. */
-  ramp: number;
-  /** Index into YARN_FAMILIES. */
-  family: number;
-  /** Index into MROPE_LAYOUTS; absent without sections. */
-  mrope_layout?: number;
-  /** Index into AXES_LAYOUTS; absent for other types than axial. */
-  axes_layout?: number;
-  /** The lists of the custom type, one after another. */
-  inv_freq?: number[];
-  rope_theta: number;
-  max_position_embeddings?: number;
-  context_length?: number;
-  /** Only the proportional type reads it; for the other types it is part of rotary_dim. */
-  partial_rotary_factor?: number;
-  freq_factors?: number[];
-  softmax_scale?: number;
-  xpos_scale_base?: number;
-  xpos_center?: number;
-  query_temperature_scale?: number;
-  query_temperature_floor_scale?: number;
-  query_temperature_offset?: number;
-}
+/** A {@link RopeConfig} as wasm takes it, without the keys that have the core's default. */
+export type FlatRopeConfig = Pick<Fields, Always> & Partial<Omit<Fields, Always>>;
 
 /**
  * A config as wasm takes it. A config that isn't from `ropeConfig()` is read first, which checks names, types and

@@ -15,28 +15,7 @@ export const PAIRINGS = ["half", "interleaved", "interleaved_to_half"] as const;
 /** One of {@link PAIRINGS}. */
 export type Pairing = (typeof PAIRINGS)[number];
 
-/**
- * The scaling types. The first seven and `axial` are those of transformers; `RopeScaling` says which keys each of
- * them reads.
- */
-export const ROPE_TYPES = [
-  "default",
-  "linear",
-  "dynamic",
-  "yarn",
-  "longrope",
-  "llama3",
-  "proportional",
-  "ntk",
-  "ntk_mix",
-  "ntk_alpha",
-  "ntk_by_parts",
-  "dynamic_yarn",
-  "custom",
-  "axial",
-] as const;
-/** One of {@link ROPE_TYPES}. */
-export type RopeType = (typeof ROPE_TYPES)[number];
+export { ROPE_TYPES, type RopeType } from "./rope_fields.js";
 
 /** The system to follow where transformers 5.24 (`hf`), llama.cpp (August 2026) and vLLM 0.33.0 compute different numbers. */
 export const COMPATS = ["hf", "llama.cpp", "vllm"] as const;

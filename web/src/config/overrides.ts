@@ -3,7 +3,7 @@ import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { type ConfigDraft, mropeLayoutOf, readKeys } from "./read_config.js";
-import { checkScaling, type CheckedScaling, effectiveType, reads } from "./scaling.js";
+import { checkScaling, type CheckedScaling, effectiveType, hasRamp, reads } from "./scaling.js";
 import type { RopeConfig, RopeScaling, RopeType } from "./types.js";
 import { isAbsent, withoutAbsent } from "./values.js";
 
@@ -37,9 +37,6 @@ export interface RopeOverrides extends Nullable<Omit<RopeConfig, "rope_scaling" 
   /** Newer name of `rope_scaling`; give one of the two. */
   rope_parameters?: ScalingOverrides | null;
 }
-
-/** Types that read the same keys with the same meaning, so values carry over from one to the other. */
-const YARN_TYPES: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts"];
 
 const ORIGINAL = "original_max_position_embeddings";
 
@@ -86,7 +83,7 @@ export function applyOverrides(draft: ConfigDraft, overrides: unknown): ConfigDr
   if (leavesProportional && !("partial_rotary_factor" in plain)) delete changed["partial_rotary_factor"];
   const rope_theta = (changed as Partial<ConfigDraft>).rope_theta ?? 10000;
   const result: ConfigDraft = { ...changed, rope_theta, rope_scaling };
-  if (scaling?.rope_type === undefined || !YARN_TYPES.includes(rope_scaling.rope_type)) return result;
+  if (scaling?.rope_type === undefined || !hasRamp(rope_scaling.rope_type)) return result;
   return withTrainedLength(result, removed.includes(ORIGINAL) ? undefined : draft.max_position_embeddings, path);
 }
 
@@ -153,7 +150,7 @@ function mergeScaling(
 }
 
 function areYarnTypes(from: RopeType, to: RopeType): boolean {
-  return YARN_TYPES.includes(from) && YARN_TYPES.includes(to);
+  return hasRamp(from) && hasRamp(to);
 }
 
 function carriesOver(key: string, from: RopeType, to: RopeType): boolean {

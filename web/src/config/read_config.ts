@@ -3,7 +3,8 @@ import * as advise from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
-import { checkScaling, type CheckedScaling, readScaling } from "./scaling.js";
+import { checkScaling, type CheckedScaling, readScaling, reads } from "./scaling.js";
+import { MROPE_KEYS } from "./scaling_keys.js";
 import {
   COMPATS,
   MROPE_LAYOUTS,
@@ -23,7 +24,7 @@ import {
   listAt,
   numberAt,
   objectAt,
-  oneOf,
+  nameOf,
   type ReadValue,
   sameValue,
   stringAt,
@@ -32,14 +33,14 @@ import {
 const xposAt = objectAt<XposScale>({ scale_base: numberAt }, { center: numberAt });
 const temperatureAt = objectAt<QueryTemperature>(
   { scale: numberAt, floor_scale: numberAt, offset: numberAt },
-  { layers: (value, path) => oneOf(value, path, QUERY_TEMPERATURE_LAYERS) },
+  { layers: nameOf(QUERY_TEMPERATURE_LAYERS) },
 );
 
 /** The keys of a config. Those of its scaling are in scaling_keys.ts. */
 export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonNullable<RopeConfig[Key]>> } = {
   model_type: stringAt,
   head_dim: integerAt,
-  pairing: (value, path) => oneOf(value, path, PAIRINGS),
+  pairing: nameOf(PAIRINGS),
   rope_theta: numberAt,
   rotary_dim: integerAt,
   partial_rotary_factor: numberAt,
@@ -53,17 +54,14 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   rope_parameters: readScaling,
   mrope_section: integersAt,
   mrope_interleaved: booleanAt,
-  mrope_layout: (value, path) => oneOf(value, path, MROPE_LAYOUTS),
+  mrope_layout: nameOf(MROPE_LAYOUTS),
   freq_factors: listAt,
   xpos: xposAt,
   query_temperature: temperatureAt,
   softmax_scale: numberAt,
-  compat: (value, path) => oneOf(value, path, COMPATS),
-  precision: (value, path) => oneOf(value, path, PRECISIONS),
+  compat: nameOf(COMPATS),
+  precision: nameOf(PRECISIONS),
 };
-
-/** Keys of M-RoPE's axes. The axial type has its own. */
-const MROPE_KEYS = ["mrope_section", "mrope_interleaved", "mrope_layout"] as const;
 
 /** Keys that may be in the scaling or at the top level. */
 const EITHER = ["rope_theta", "partial_rotary_factor", "original_max_position_embeddings", ...MROPE_KEYS] as const;
@@ -160,11 +158,11 @@ export function readConfig(config: unknown): ConfigDraft {
   const path = isAbsent(config["rope_scaling"]) ? "rope_parameters" : "rope_scaling";
   const { mrope_section, mrope_interleaved: _, mrope_layout: __, ...rest } = top;
   const mrope = MROPE_KEYS.find((name) => top[name] !== undefined);
-  if (scaling?.rope_type === "axial" && mrope !== undefined) {
+  if (scaling?.rope_type !== undefined && mrope !== undefined && !reads(scaling.rope_type, mrope)) {
     fail(
       "UNKNOWN_KEY",
       `${path}.${mrope}`,
-      "isn't read by rope_type axial, whose axes axes_dim and axes_layout describe",
+      `isn't read by rope_type ${scaling.rope_type}, whose axes axes_dim and axes_layout describe`,
     );
   }
   const layout = mropeLayoutOf(top, `${path}.`) ?? "chunked";

@@ -5,7 +5,16 @@ import { show } from "../base/show.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { integerAt, isAbsent, sameValue } from "./values.js";
-import { IGNORED_KEYS, KEY_ALIASES, SCALING_KEYS, type ScalingKey, TYPE_ALIASES } from "./scaling_keys.js";
+import { type RopeConfig as RopeFields, TYPE_KEYS } from "./rope_fields.js";
+import {
+  COMMON_KEYS,
+  IGNORED_KEYS,
+  KEY_ALIASES,
+  MROPE_KEYS,
+  SCALING_KEYS,
+  type ScalingKey,
+  TYPE_ALIASES,
+} from "./scaling_keys.js";
 import { ROPE_TYPES, type RopeScaling, type RopeType } from "./types.js";
 
 /** A scaling with a `rope_type` and only keys that this type reads, all under their current names. */
@@ -62,28 +71,34 @@ export function checkScaling(keys: RopeScaling, path: string): CheckedScaling {
   const checked: CheckedScaling = { rope_type };
   const { rope_type: _, ...others } = keys;
   for (const [name, value] of Object.entries(others) as [ScalingKey, never][]) {
-    const { types, zeroIsAbsent } = SCALING_KEYS[name];
-    if (zeroIsAbsent && value === 0) continue;
+    if (SCALING_KEYS[name].zeroIsAbsent && value === 0) continue;
     if (reads(rope_type, name)) checked[name] = value;
     else if (!isIgnored(rope_type, name, value)) {
       const type = keys.rope_type === undefined ? "without a rope_type the scaling" : `rope_type ${rope_type}`;
-      fail(
-        "UNKNOWN_KEY",
-        `${path}.${name}`,
-        `${type} doesn't read this key`,
-        advise.ropeType({ types: types as readonly RopeType[] }),
-      );
+      const types = ROPE_TYPES.filter((type) => reads(type, name));
+      fail("UNKNOWN_KEY", `${path}.${name}`, `${type} doesn't read this key`, advise.ropeType({ types }));
     }
   }
   return checked;
 }
 
+/** Whether a scaling type needs a key. */
+export function needs(type: RopeType, name: string): boolean {
+  return TYPE_KEYS[type][0].includes(name as keyof RopeFields);
+}
+
 /** Whether a scaling type reads a key. */
 export function reads(type: RopeType, name: string): boolean {
-  if (!Object.hasOwn(SCALING_KEYS, name)) return false;
-  const { types } = SCALING_KEYS[name as ScalingKey];
-  return types === "all" || types.includes(type);
+  if ((MROPE_KEYS as readonly string[]).includes(name)) return !reads(type, "axes_dim");
+  return COMMON_KEYS.includes(name) || TYPE_KEYS[type].some((keys) => keys.includes(name as keyof RopeFields));
 }
+
+/** Whether a scaling type has a ramp over the pairs. Such types read the same keys with the same meaning. */
+export const hasRamp = (type: RopeType): boolean => reads(type, "ramp");
+
+/** Whether the factor of a scaling type is the extended length divided by the original one, which gives it if it is absent. */
+export const hasRatio = (type: RopeType): boolean =>
+  reads(type, "factor") && !needs(type, "factor") && needs(type, "original_max_position_embeddings");
 
 /** The type of a scaling. Some released files use a type's name for another one, which only their other keys show. */
 export function effectiveType(keys: RopeScaling): RopeType {

@@ -52,6 +52,12 @@ export function oneOf<T extends string>(value: unknown, path: string, names: rea
   return names.includes(value as T) ? (value as T) : mustBe(path, `one of ${names.join(", ")}`, value);
 }
 
+/** Reads one of these names. */
+export const nameOf =
+  <T extends string>(names: readonly T[]): ReadValue<T> =>
+  (value, path) =>
+    oneOf(value, path, names);
+
 type Readers<T> = { readonly [Key in keyof T]?: ReadValue<NonNullable<T[Key]>> };
 
 /** Reads objects with these keys and no others. Null counts as absent. */

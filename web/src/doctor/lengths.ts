@@ -1,4 +1,5 @@
 // The lengths that a model was trained for and serves.
+import { hasRamp } from "../config/scaling.js";
 import type { RopeConfig } from "../config/types.js";
 import type { LayerGroup } from "./diagnosis.js";
 
@@ -14,9 +15,8 @@ export function mainGroup(groups: readonly LayerGroup[]): LayerGroup | undefined
 
 /** factor × original length, for the types whose factor is the ratio of two lengths. */
 export function scaledLength({ rope_scaling }: Readonly<RopeConfig>): number | null {
-  const { rope_type, factor, original_max_position_embeddings: original } = rope_scaling ?? {};
-  const isRatio = rope_type === "yarn" || rope_type === "ntk_by_parts" || rope_type === "dynamic_yarn";
-  return isRatio && factor !== undefined && original !== undefined ? Math.round(factor * original) : null;
+  const { rope_type = "default", factor, original_max_position_embeddings: original } = rope_scaling ?? {};
+  return hasRamp(rope_type) && factor !== undefined && original !== undefined ? Math.round(factor * original) : null;
 }
 
 /** The longest sequence that a config is made for; null if it doesn't say. */

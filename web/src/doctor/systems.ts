@@ -1,8 +1,9 @@
 // What transformers, llama.cpp and vLLM each do with a model's keys, found by computing their frequencies.
 import { isDict } from "../base/dict.js";
 import { RopewalkError } from "../base/errors.js";
+import { SYSTEM_TYPES } from "../config/rope_fields.js";
 import { overrideRopeConfig } from "../config/rope_config.js";
-import type { RopeConfig, RopeType } from "../config/types.js";
+import type { RopeConfig } from "../config/types.js";
 import type { Ropewalk } from "../load/runtime.js";
 import type { FrequencyPlan } from "../rope/plan.js";
 import type { LayerGroup, SystemReport } from "./diagnosis.js";
@@ -10,21 +11,13 @@ import type { Facts } from "./facts.js";
 import { compare, planIn } from "./plans.js";
 import { readingOf } from "./readings.js";
 
-type System = Pick<SystemReport, "system" | "version" | "compat"> & { types: readonly RopeType[] };
+type System = Pick<SystemReport, "system" | "version" | "compat">;
 
-const HF_TYPES: readonly RopeType[] = ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"];
-
-/** The versions whose rules the package follows, and the scaling types that each has. */
+/** The versions whose rules the package follows. */
 const SYSTEMS: readonly System[] = [
-  { system: "transformers", version: "5.24", compat: "hf", types: [...HF_TYPES, "ntk_alpha", "axial"] },
-  {
-    system: "llama.cpp",
-    version: "August 2026",
-    compat: "llama.cpp",
-    // The converter computes the others into tensors or into the base.
-    types: ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk_alpha"],
-  },
-  { system: "vLLM", version: "0.33.0", compat: "vllm", types: [...HF_TYPES, "ntk", "ntk_mix", "ntk_alpha"] },
+  { system: "transformers", version: "5.24", compat: "hf" },
+  { system: "llama.cpp", version: "August 2026", compat: "llama.cpp" },
+  { system: "vLLM", version: "0.33.0", compat: "vllm" },
 ];
 
 /** The reports of all systems; `main` is the group whose keys are tried. */
@@ -35,9 +28,9 @@ export function systemReports(
   main: LayerGroup,
   length: number,
 ): SystemReport[] {
-  return SYSTEMS.map(({ system, version, compat, types }): SystemReport => {
+  return SYSTEMS.map(({ system, version, compat }): SystemReport => {
     const known = { system, version, compat };
-    if (!types.includes(main.rope_type as RopeType)) {
+    if (!SYSTEM_TYPES[compat].some((type) => type === main.rope_type)) {
       const reasons = [`${system} has no rope_type ${main.rope_type}: it refuses the file or doesn't scale`];
       return { ...known, same: false, layers: [], reads: [], ignores: [], reasons, maxLength: null };
     }

@@ -7,7 +7,7 @@ import { checkTarget, openOperand, type Operand, type OperandOptions, operandOf,
 import { contiguousPlacement, copyHeads, type Placement, readPlacement } from "./placement.js";
 import { placePositions, type Positions, slicePositions } from "./positions.js";
 import { checkLayout, checkShape, type Chunk, chunksOf, countOf, type Extents, extentsOf } from "./shape.js";
-import type { WasmPositions } from "./wasm_module.js";
+import type { PositionFields } from "./call_fields.js";
 
 /** What a call's options say about its tensor. @internal */
 export interface TensorOptions extends OperandOptions {
@@ -153,7 +153,7 @@ export function placeChunkPositions(
   chunk: Chunk | undefined,
   address: number,
   sequenceLength: number,
-): WasmPositions {
+): PositionFields {
   const slice = chunk === undefined ? positions : slicePositions(positions, chunk.batch, chunk.token, chunk.tokens);
   return placePositions(heap, slice, address, sequenceLength);
 }

@@ -1,5 +1,5 @@
 // Written by scripts/fields.mjs of src/vectors/norm_fields.def and src/transformer/model_fields.def. Enumerators are numbers.
-import { defaultQueryTemperature, type QueryTemperature } from "./rope_fields.js";
+import { defaultQueryTemperature, type QueryTemperature } from "../config/rope_fields.js";
 
 /** @internal */
 export interface Norm {

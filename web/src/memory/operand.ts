@@ -9,7 +9,7 @@ import type { Owned } from "./owned.js";
 import { checkLayout, checkShape, elementCount, type Extents, extentsOf, type Layout } from "./shape.js";
 import { tensorMemory } from "./tensor.js";
 import type { TensorMemory } from "./tensor_memory.js";
-import type { WasmTensor } from "./wasm_module.js";
+import type { TensorFields } from "./call_fields.js";
 
 /**
  * An array or tensor argument, in wasm memory or outside it. Reading other arguments may run a caller's code, such as a getter, which may dispose of
@@ -203,7 +203,7 @@ export const codeOf = {
 };
 
 /** A tensor as an argument of wasm calls. @internal */
-export function tensorAt(dtype: DType, extents: Extents, source: number, target: number): WasmTensor {
+export function tensorAt(dtype: DType, extents: Extents, source: number, target: number): TensorFields {
   const { batches, tokens, heads, head_dim } = extents;
   return {
     source,

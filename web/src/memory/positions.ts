@@ -5,7 +5,7 @@ import { count } from "../base/checks.js";
 import { fail } from "../base/errors.js";
 import { copyNumbers } from "../base/typed_arrays.js";
 import type { Heap } from "./heap.js";
-import type { WasmPositions } from "./wasm_module.js";
+import type { PositionFields } from "./call_fields.js";
 
 /** Arrays of position ids. Ids may be fractional, negative or repeated, in any order. Convert a BigInt64Array by `Array.from(ids, Number)`. */
 export type PositionArray = Int32Array | Uint32Array | Float32Array | Float64Array | readonly number[];
@@ -159,7 +159,7 @@ export function placePositions(
   positions: Positions,
   address: number,
   sequenceLength: number,
-): WasmPositions {
+): PositionFields {
   const { offset, ids, axes, rows, tokens } = positions;
   if (ids !== undefined) heap.doubles(address, ids.length).set(ids);
   return { offset, ids: ids === undefined ? 0 : address, axes, rows, tokens, sequence_length: sequenceLength };

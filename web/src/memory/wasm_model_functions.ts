@@ -1,24 +1,13 @@
-// The functions of bindings/transformer.cpp, bindings/sampler.cpp and bindings/quantize.cpp.
+// Written by scripts/fields.mjs of bindings/. Addresses and enumerators are numbers. A status is 0 for success.
 import type { LayerConfig, ModelConfig } from "./model_fields.js";
 import type { Status } from "./status.js";
 
-/** bindings/recurrent_state.cpp. `states` is an address that model_states wrote. */
-export interface WasmRecurrentFunctions {
-  states_destroy(states: number): void;
-  states_bytes(states: number): number;
-  states_tokens(states: number): number;
-  states_keep(states: number): Status;
-  states_rewind(states: number, tokens: number): number;
-  states_shift(states: number, keep: number, discard: number): void;
-  states_share(from: number, to: number): void;
-  states_image_bytes(states: number): number;
-  states_save(states: number, target: number): void;
-  states_restore(states: number, source: number, bytes: number): Status;
-}
-
-export interface WasmModelFunctions extends WasmRecurrentFunctions {
+/** @internal */
+export interface WasmModelFunctions {
+  // bindings/transformer.cpp
   model_create(scalar: boolean): number;
   model_destroy(model: number): void;
+  /** Begins the shape of a model: set_layer() for each layer, then configure(). */
   model_set_layers(model: number, layers: number): Status;
   model_set_layer(model: number, layer: number, config: LayerConfig): void;
   model_configure(model: number, config: ModelConfig): Status;
@@ -44,34 +33,28 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   ): Status;
   model_pack(model: number, layer: number, slot: number, expert: number, rows: number): Status;
   model_finish(model: number): Status;
-  /** 0 if memory runs out. */
-  adapter_create(terms: number): number;
-  adapter_destroy(adapter: number): void;
-  /** `a`, `b` and `bias` are addresses of f32; `bias` may be 0 for none. */
-  adapter_add(
-    adapter: number,
-    model: number,
-    layer: number,
-    slot: number,
-    expert: number,
-    firstRow: number,
-    rows: number,
-    rank: number,
-    a: number,
-    b: number,
-    bias: number,
-    scale: number,
-  ): Status;
-  /** `adapters`: for each, its address and a factor in f32. */
-  model_use_adapters(model: number, adapters: number, count: number): Status;
-  /** From and to are formats. The source and the target are rows without padding. */
-  quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
-  /** `states` is 0 for a model without recurrent layers. */
-  model_forward(model: number, cache: number, sequence: number, states: number, tokens: number, count: number): Status;
-  /** `texts` are [count] of TextFields in bindings/forward.cpp. */
-  model_forward_texts(model: number, texts: number, count: number): Status;
   /** Writes the address of new states to `result`; 0 if the model has no recurrent layers. */
   model_states(model: number, checkpoints: number, result: number): Status;
+  texts_create(scalar: boolean): number;
+  texts_destroy(texts: number): void;
+  /** layers and ropes: as those of a cache (kv_cache.cpp). */
+  texts_configure(texts: number, layers: number, layerCount: number, ropes: number, ropeCount: number): Status;
+  /** lengths: [count] i32. types: [sum of lengths] i32, or 0 if all are 0. */
+  texts_begin(texts: number, lengths: number, count: number, types: number): Status;
+  model_read_texts(model: number, texts: number, tokens: number): Status;
+  model_write_vectors(model: number, texts: number, pooling: number, usesDense: boolean, out: number): Status;
+
+  // bindings/forward.cpp
+  /** states: 0 for a model without recurrent layers. */
+  model_forward(model: number, cache: number, sequence: number, states: number, tokens: number, count: number): Status;
+  /** texts: [count] of TextFields in bindings/forward.cpp. */
+  model_forward_texts(model: number, texts: number, count: number): Status;
+  model_hidden(model: number): number;
+  model_logits(model: number, first: number, count: number, out: number): Status;
+  /** outs: an address for each text of the last run. */
+  model_last_logits(model: number, outs: number): Status;
+  model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;
+  model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
   model_forward_begin(
     model: number,
     cache: number,
@@ -86,26 +69,55 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
   model_residual(model: number): number;
   model_queries(model: number): number;
   model_row_attention(model: number, token: number, out: number): Status;
-  model_hidden(model: number): number;
-  model_logits(model: number, first: number, count: number, out: number): Status;
-  /** `outs` are the addresses for the logits of each text of the last call. */
-  model_last_logits(model: number, outs: number): Status;
-  model_attention(model: number, cache: number, sequence: number, layer: number, out: number): Status;
-  model_losses(model: number, first: number, targets: number, count: number, out: number): Status;
 
-  texts_create(scalar: boolean): number;
-  texts_destroy(texts: number): void;
-  texts_configure(texts: number, layers: number, layerCount: number, ropes: number, ropeCount: number): Status;
-  texts_begin(texts: number, lengths: number, count: number, types: number): Status;
-  model_read_texts(model: number, texts: number, tokens: number): Status;
-  model_write_vectors(model: number, texts: number, pooling: number, usesDense: boolean, out: number): Status;
+  // bindings/recurrent_state.cpp
+  states_destroy(states: number): void;
+  states_bytes(states: number): number;
+  states_tokens(states: number): number;
+  states_keep(states: number): Status;
+  states_rewind(states: number, tokens: number): number;
+  states_shift(states: number, keep: number, discard: number): void;
+  states_share(from: number, to: number): void;
+  states_image_bytes(states: number): number;
+  states_save(states: number, target: number): void;
+  states_restore(states: number, source: number, size: number): Status;
 
+  // bindings/adapters.cpp
+  /** 0 if memory runs out. */
+  adapter_create(terms: number): number;
+  adapter_destroy(adapter: number): void;
+  /** a: [rank][columns], b: [rows][rank], bias: [rows] or 0 for none. */
+  adapter_add(
+    adapter: number,
+    model: number,
+    layer: number,
+    slot: number,
+    expert: number,
+    firstRow: number,
+    rows: number,
+    rank: number,
+    a: number,
+    b: number,
+    bias: number,
+    scale: number,
+  ): Status;
+  /** adapters: [count] of ScaledAdapter: an address, and a factor in f32. */
+  model_use_adapters(model: number, adapters: number, count: number): Status;
+
+  // bindings/quantize.cpp
+  /** From and to are formats. The source and the target are rows without padding. */
+  quantize_rows(from: number, source: number, rows: number, columns: number, to: number, target: number): Status;
+
+  // bindings/sampler.cpp
   sampler_create(): number;
   sampler_destroy(sampler: number): void;
+  /** values: an f64 for each SamplerField. */
   sampler_configure(sampler: number, values: number): Status;
+  /** biases: [count] of TokenBias. */
   sampler_set_biases(sampler: number, biases: number, count: number): Status;
   sampler_set_breakers(sampler: number, tokens: number, count: number): Status;
   sampler_seed(sampler: number, seed: number): void;
+  /** allowed: a bit for each token, or 0. */
   sampler_sample(
     sampler: number,
     logits: number,
@@ -116,5 +128,6 @@ export interface WasmModelFunctions extends WasmRecurrentFunctions {
     result: number,
   ): Status;
   log_normalizer(logits: number, size: number): number;
+  /** result: [count] of LogProbability. */
   most_probable(logits: number, size: number, result: number, count: number): void;
 }

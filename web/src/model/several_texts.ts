@@ -1,11 +1,9 @@
 // What several texts of one model share: beginnings that are read once, and a seed.
+import { BY_LENGTH } from "../config/rope_fields.js";
 import type { LayerKind, ModelLayer } from "./model_plan.js";
 
 /** Shortest shared prefix worth copying, in tokens. @internal */
 export const LEAST_COPIED = 32;
-
-/** RoPE types whose frequencies depend on the length of the text. */
-const BY_LENGTH = new Set<string | undefined>(["dynamic", "dynamic_yarn", "longrope", "custom"]);
 
 /**
  * Whether a text that is read in several parts has the same keys and values, to the last bit, as one that is read at once. States of
@@ -14,7 +12,9 @@ const BY_LENGTH = new Set<string | undefined>(["dynamic", "dynamic_yarn", "longr
  */
 export function readsAlikeInParts({ layers }: { readonly layers: readonly ModelLayer[] }): boolean {
   const withoutState = new Set<LayerKind>(["full_attention", "sliding_attention", "mlp", "moe"]);
-  return layers.every(({ kind, rope }) => withoutState.has(kind) && !BY_LENGTH.has(rope?.rope_scaling?.rope_type));
+  return layers.every(
+    ({ kind, rope }) => withoutState.has(kind) && !BY_LENGTH.includes(rope?.rope_scaling?.rope_type ?? "default"),
+  );
 }
 
 /** `seed + index`, which starts again at 0 after the largest seed, 2^53 - 1. Doubles can't hold the sum before it wraps. @internal */

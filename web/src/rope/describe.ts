@@ -1,6 +1,7 @@
 // Collects the description of a config: pairs, ranges, decay and warnings.
 import { show } from "../base/show.js";
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
+import { LARGER_BASE } from "../config/rope_fields.js";
 import { ROPE_TYPES, type RopeType } from "../config/types.js";
 import { decayCurve, firstNegativeDistance } from "./decay.js";
 import { formatDescription } from "./describe_text.js";
@@ -10,8 +11,6 @@ import { type FrequencyPlan, readPlan } from "./plan.js";
 import { checkSequenceLength } from "../memory/positions.js";
 import { RopeCore } from "./core.js";
 import { warningsOf } from "./warnings.js";
-
-const NTK_TYPES: readonly RopeType[] = ["ntk", "ntk_alpha", "dynamic"];
 
 /** Range of the largest distance at which decay is evaluated. */
 const MIN_DECAY_LIMIT = 65536;
@@ -53,7 +52,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     window,
     pairs,
     counts,
-    over_extrapolated: NTK_TYPES.includes(rope_type) ? overExtrapolated(core, flat, window, factor) : null,
+    over_extrapolated: LARGER_BASE.includes(rope_type) ? overExtrapolated(core, flat, window, factor) : null,
     get first_negative_distance() {
       if (firstNegative === undefined) firstNegative = firstNegativeOf(core, decay_limit, seqLen);
       return firstNegative;

@@ -1,7 +1,7 @@
 // Frequency plans, copied out of wasm memory.
 import type { Pairing, QueryTemperature } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
-import type { WasmPlan } from "../memory/wasm_module.js";
+import type { PlanFields } from "../memory/call_fields.js";
 
 /** The frequencies and factors of a config at one sequence length. Plain data, copied out of wasm memory. */
 export interface FrequencyPlan {
@@ -45,7 +45,7 @@ export interface Geometry {
 }
 
 /** Copies a plan out of wasm memory. @internal */
-export function readPlan(heap: Heap, geometry: Geometry, plan: WasmPlan): FrequencyPlan {
+export function readPlan(heap: Heap, geometry: Geometry, plan: PlanFields): FrequencyPlan {
   const { pairs } = plan;
   const doubles = (address: number): Float64Array => heap.doubles(address, pairs).slice();
   const temperature = {

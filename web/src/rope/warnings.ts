@@ -1,11 +1,10 @@
 // Warnings about configs that are valid but probably wrong.
 import type { FlatRopeConfig } from "../config/flatten.js";
-import { COMPATS, type RopeConfig, ROPE_TYPES, type RopeType } from "../config/types.js";
+import { BY_LENGTH } from "../config/rope_fields.js";
+import { hasRamp, hasRatio } from "../config/scaling.js";
+import { COMPATS, type RopeConfig, ROPE_TYPES } from "../config/types.js";
 import { YARN_FAMILIES } from "../config/yarn_families.js";
 import type { FrequencyPlan } from "./plan.js";
-
-/** Types with a factor that is the extended length over the original length. In llama3 it isn't: Llama 3.1 ships 8 for 131072 over 8192. */
-const FACTOR_OF_LENGTHS: readonly RopeType[] = ["yarn", "dynamic_yarn", "ntk_by_parts", "longrope"];
 
 /**
  * What is allowed in a config, but looks like a mistake or may be unexpected. Sources: transformers' modeling_rope_utils, llama.cpp, vLLM.
@@ -29,10 +28,8 @@ function* lengthWarnings(
 ): Generator<string> {
   const type = ROPE_TYPES[flat.rope_type]!;
   const { factor, max_position_embeddings: max, original_max_position_embeddings: original } = flat;
-  const served =
-    FACTOR_OF_LENGTHS.includes(type) && factor !== undefined && original !== undefined
-      ? Math.round(factor * original)
-      : max;
+  // The factor of llama3 isn't a ratio of lengths: Llama 3.1 ships 8 for 131072 over 8192.
+  const served = hasRatio(type) && factor !== undefined && original !== undefined ? Math.round(factor * original) : max;
   const isUnraised = max !== undefined && max === original && max !== served;
   if (isUnraised) {
     yield `max_position_embeddings is still ${max}, the length before extension; factor ${factor} is for ${served}`;
@@ -48,7 +45,7 @@ function* lengthWarnings(
   if (plan.valid_to < Infinity || plan.valid_from > 1) {
     yield `these frequencies hold for ${validLengths(plan)}; keys cached with other frequencies must be re-rotated`;
   }
-  if ((type === "yarn" || type === "ntk_by_parts") && original !== undefined && seqLen <= original) {
+  if (hasRamp(type) && !BY_LENGTH.includes(type) && original !== undefined && seqLen <= original) {
     yield `${type} is static: sequences within the original ${original} positions are scaled too (dynamic_yarn doesn't scale them)`;
   }
 }

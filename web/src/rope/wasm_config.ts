@@ -2,7 +2,7 @@
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
 import { PAIRINGS, type RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
-import { defaultRopeConfig, type RopeConfig as WasmRopeConfig } from "../memory/rope_fields.js";
+import { defaultRopeConfig, type RopeConfig as WasmRopeConfig } from "../config/rope_fields.js";
 import type { Geometry } from "./plan.js";
 
 /**

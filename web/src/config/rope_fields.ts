@@ -6,7 +6,79 @@ export interface List {
   size: number;
 }
 
-/** Lists are views of the caller's memory. They must stay valid until make_plan or Rope::configure returns. @internal */
+type Keys = readonly (keyof RopeConfig)[];
+const ramp_keys: Keys = ["factor", "beta_fast", "beta_slow", "truncate", "ramp", "extrapolation_factor"];
+const yarn_keys: Keys = [...ramp_keys, "attention_factor", "mscale", "mscale_all_dim", "attn_factor"];
+
+/** The keys that each scaling type needs, and those that it reads besides. @internal */
+export const TYPE_KEYS: Readonly<Record<RopeType, readonly [needed: Keys, optional: Keys]>> = {
+  /** nothing */
+  default: [[], ["attn_factor"]],
+  /** divides every frequency by the factor: position interpolation */
+  linear: [["factor"], ["attn_factor"]],
+  /** as `ntk`, with a factor that follows the length past `max_position_embeddings` */
+  dynamic: [["factor"], []],
+  /** as `ntk_by_parts`, and scales logits by the attention factor squared */
+  yarn: [["original_max_position_embeddings"], yarn_keys],
+  /** has a divisor for each pair, from one of two lists by length */
+  longrope: [
+    ["short_factor", "long_factor", "original_max_position_embeddings"],
+    ["factor", "attention_factor", "short_mscale", "long_mscale"],
+  ],
+  /** keeps, smooths or divides each pair by its wavelength */
+  llama3: [["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"], []],
+  /** rotates some pairs, spaced over the whole head, and leaves the others unrotated (Gemma 4) */
+  proportional: [[], ["factor"]],
+  /** uses a larger base: the first pair is kept, the last is interpolated */
+  ntk: [["factor"], []],
+  /** vLLM's mix: the divisor grows from pair to pair up to the factor */
+  ntk_mix: [["factor", "mixed_b"], []],
+  /** HunYuan's larger base, the same at every length */
+  ntk_alpha: [["alpha"], []],
+  /** keeps fast pairs, interpolates slow ones, blends between them */
+  ntk_by_parts: [["original_max_position_embeddings"], ramp_keys],
+  /** `yarn` by the current length: sequences within the trained length aren't scaled */
+  dynamic_yarn: [["original_max_position_embeddings"], [...yarn_keys, "finetuned"]],
+  /** uses the frequencies you give */
+  custom: [["inv_freq"], ["lengths", "attention_factor"]],
+  /** gives each position axis its own pairs, whose frequencies start anew */
+  axial: [[], ["axes_dim", "axes_layout"]],
+};
+
+/** The scaling types. `RopeScaling` says which keys each of them reads. */
+export const ROPE_TYPES = /* @__PURE__ */ Object.keys(TYPE_KEYS) as unknown as readonly [
+  "default",
+  "linear",
+  "dynamic",
+  "yarn",
+  "longrope",
+  "llama3",
+  "proportional",
+  "ntk",
+  "ntk_mix",
+  "ntk_alpha",
+  "ntk_by_parts",
+  "dynamic_yarn",
+  "custom",
+  "axial",
+];
+/** One of {@link ROPE_TYPES}. */
+export type RopeType = (typeof ROPE_TYPES)[number];
+
+/** The scaling types that each system has. @internal */
+export const SYSTEM_TYPES = {
+  hf: ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk_alpha", "axial"],
+  "llama.cpp": ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk_alpha"],
+  vllm: ["default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk", "ntk_mix", "ntk_alpha"],
+} as const satisfies Record<string, readonly RopeType[]>;
+
+/** Types whose frequencies depend on the length of the sequence. @internal */
+export const BY_LENGTH: readonly RopeType[] = ["dynamic", "longrope", "dynamic_yarn", "custom"];
+
+/** Types whose frequencies are those of a larger base. @internal */
+export const LARGER_BASE: readonly RopeType[] = ["dynamic", "ntk", "ntk_alpha"];
+
+/** The keys. A number has a range and the status of a value outside it, a length is a whole number of positions. Lists are views of the caller's memory. They must stay valid until make_plan or Rope::configure returns. @internal */
 export interface RopeConfig {
   /** elements per head */
   head_dim: number;
