@@ -5,7 +5,7 @@ import { runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
 await runMain(import.meta.url, async () => {
-  await setUp([]);
+  await setUp(["site"]);
   await checkDocumentation();
   console.log("docs/api/index.html");
 });

@@ -1,7 +1,7 @@
 // `npm run setup`: installs everything the build, the tests and the demo need. It says first what it will do.
 //
 //   npm run setup                     everything but python
-//   npm run setup -- build browsers   what these groups need: build, native, browsers, lint, python (to install the reference packages)
+//   npm run setup -- build browsers   what these groups need: build, native, browsers, lint, site, python (to install the reference packages)
 //
 // Debian packages need root. For another user it installs nothing and prints the command to run as root. The other scripts call `setUp`
 // for what they need. This file imports nothing from node_modules, so that a fresh clone can run it.
@@ -14,7 +14,7 @@ import { installPackages, missingPackages, requireInstaller } from "./setup/mach
 import { hasNodeModules, installNodeModules } from "./setup/node_modules.mjs";
 import { minimumVersion, movedToolchain } from "./setup/toolchain.mjs";
 
-/** Debian packages that each group needs. The build also needs Emscripten. */
+/** Debian packages that each group needs. The build also needs Emscripten, and the others the npm packages of scripts/check/package.json. */
 const packages = {
   build: ["cmake", "ninja-build"],
   native: [
@@ -29,6 +29,7 @@ const packages = {
   ],
   browsers: ["chromium", "firefox-esr", "webkit2gtk-driver", "libwebkit2gtk-4.1-0", "xvfb"],
   lint: ["clang-format"],
+  site: [],
   python: ["python3", "python3-venv", "g++", "cmake", "ninja-build"],
 };
 
@@ -50,11 +51,12 @@ export async function setUp(groups = Object.keys(packages).filter((group) => !by
       title: "installing Debian packages",
       run: () => installPackages(missing),
     });
-  if (!hasNodeModules())
+  const npmPackages = groups.every((group) => group === "build") ? "build" : "all";
+  if (!hasNodeModules(npmPackages))
     steps.push({
-      plan: "install the npm packages of package-lock.json into node_modules/",
+      plan: `install ${npmPackages === "all" ? "the npm packages" : "the build's npm packages"} of package-lock.json into node_modules/`,
       title: "installing npm packages",
-      run: installNodeModules,
+      run: () => installNodeModules(npmPackages),
     });
   if (emscripten) steps.push(emscripten);
   if (steps.length === 0) return false;

@@ -19,14 +19,14 @@
 import { runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
-/** What each stage needs of `npm run setup`. */
+/** What each stage needs of `npm run setup`. Each also needs the npm packages of the checks, as `site` does. */
 const needs = {
-  quick: [],
-  rules: [],
+  quick: ["site"],
+  rules: ["site"],
   native: ["native"],
-  package: ["build"],
+  package: ["build", "site"],
   browser: ["build", "native", "browsers"],
-  types: ["build"],
+  types: ["build", "site"],
   lint: ["build", "lint"],
   frameworks: ["build", "browsers"],
   released: ["build", "python", "browsers"],
