@@ -161,8 +161,8 @@ async function bench(args) {
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
   const measure = async (title, lines) => print(title, (results[title] = await lines));
-  if (wants("rope")) {
-    for (const name of Object.keys(links)) {
+  for (const name of Object.keys(links)) {
+    if (wants("rope")) {
       await measure(`Chromium, ${name} build`, inChromium(name));
       await measure(`Node ${process.version}, ${name} build`, inNode("node.mjs", name));
     }

@@ -32,7 +32,9 @@ export async function isUpToDate() {
   const timeOf = (path) => stat(join(root, path)).then(({ mtimeMs }) => mtimeMs);
   const since = await timeOf(join("build", "site.built")).catch(() => undefined);
   if (since === undefined) return false;
-  const listed = await capture("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const listed = await capture("git", list, { cwd: root }).catch(() => undefined);
+  if (listed === undefined) return false; // not a clone
   const sources = listed.split("\0").filter((path) => path !== "" && !path.startsWith("tests/"));
   // a file that is gone has changed
   const times = await Promise.all(sources.map((path) => timeOf(path).catch(() => Infinity)));

@@ -24,6 +24,7 @@ export async function startupBytes(contents) {
     format: "esm",
     external: ["./wasm/*"],
     plugins: [dynamicImports],
+    logOverride: { "ignored-bare-import": "silent" }, // of packages in node_modules, esbuild doesn't say it either
   });
   return outputFiles[0].contents.length;
 }
