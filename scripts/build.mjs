@@ -2,14 +2,19 @@
 //
 //   npm run build                 everything that has changed
 //   npm run build -- --no-wasm    only the TypeScript, with the wasm of the last build
+//   npm run build -- --wasm-from <folder or address>
+//                                 only the TypeScript, with the wasm of another build of the same C++ sources: dist/wasm/ of a checkout or of a
+//                                 released package. Needs no Emscripten
 //   npm run build -- --verbose    with the compiler's output
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 import { runBuild } from "./progress.mjs";
 import { capture, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 import { compilerOf } from "./wasm_compiler.mjs";
+import { copyWasmFiles, sourcesChecksum, takeWasmFiles, writeWasmFiles } from "./wasm_files.mjs";
 
 const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
@@ -98,22 +103,24 @@ async function isOfAnotherFolder(preset) {
   return cache !== undefined && !cache.includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`);
 }
 
-async function shipWasm({ transform }, chosen) {
+// Keeps what was linked in the form that ships.
+async function keepWasm({ transform }, chosen, sources) {
   const { withUnsharedMemory } = await import(join(compiled, "load", "shared_memory.js"));
-  await mkdir(wasmFolder, { recursive: true });
   // Emscripten's glue has long names: minified, it is less than half as large. It gets a compiled module, so it doesn't need the wasm
   // file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
   const define = { "import.meta.url": '"about:blank"' };
   const settings = { minify: true, format: "esm", target: "es2022", define };
   const { code } = await transform(await readFile(linked(chosen[0].preset, "mjs"), "utf8"), settings);
-  await writeFile(join(wasmFolder, "ropewalk.js"), code);
-  for (const { preset, file } of chosen) {
-    const bytes = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "wasm"))));
-    await writeFile(join(wasmFolder, file), bytes);
-    await writeFile(
-      join(wasmFolder, file.replace(".wasm", ".inline.js")),
-      `export default "${bytes.toString("base64")}";\n`,
-    );
+  const files = { "ropewalk.js": Buffer.from(code) };
+  for (const { preset, file } of chosen)
+    files[file] = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "wasm"))));
+  await writeWasmFiles(root, files, sources);
+}
+
+async function shipWasm() {
+  for (const file of await copyWasmFiles(root, wasmFolder)) {
+    const base64 = (await readFile(join(wasmFolder, file))).toString("base64");
+    await writeFile(join(wasmFolder, file.replace(".wasm", ".inline.js")), `export default "${base64}";\n`);
   }
 }
 
@@ -245,21 +252,26 @@ async function shipLicenses(inputs) {
 }
 
 /**
- * Builds the package. With `wasm: false` it keeps the wasm of the last build, with `only` (a preset) it has only that build, for a Node that
- * loads no other.
+ * Builds the package. With `wasm: false` it keeps the wasm of the last build, with `from` it takes that of another build, with `only` (a preset) it
+ * has only that build, for a Node that loads no other.
  */
-export async function build({ wasm = true, only } = {}) {
+export async function build({ wasm = true, from, only } = {}) {
   const chosen = builds.filter(({ preset }) => only === undefined || preset === only);
-  await setUp(wasm ? ["build"] : []);
-  if (wasm) await buildWasm(chosen);
+  const links = wasm && from === undefined;
+  await setUp(links ? ["build"] : []);
+  if (from !== undefined) await takeWasmFiles(root, from);
+  const sources = links ? await sourcesChecksum(root) : undefined; // before the compiler reads them
+  if (links) await buildWasm(chosen);
   await rm(join(root, "dist"), { recursive: true, force: true });
   const esbuild = await import("esbuild");
   await shipLicenses(await shipPackage(esbuild));
-  await shipWasm(esbuild, chosen);
+  if (links) await keepWasm(esbuild, chosen, sources);
+  await shipWasm();
   await shipWorkerThread(esbuild);
 }
 
-await runMain(import.meta.url, async (options) => {
-  await build({ wasm: !options.includes("--no-wasm") });
+await runMain(import.meta.url, async (args) => {
+  const { values } = parseArgs({ args, options: { "no-wasm": { type: "boolean" }, "wasm-from": { type: "string" } } });
+  await build({ wasm: !values["no-wasm"], from: values["wasm-from"] });
   console.log(`built dist/ with ${compilerOf(join(wasmFolder, builds[0].file))}`);
 });

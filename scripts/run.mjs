@@ -26,6 +26,12 @@ export async function capture(command, args = [], options = {}) {
   }
 }
 
+/** Returns what a program, given with its arguments, prints: { stdout, stderr }. Throws an error with all its output if it fails. */
+export async function output([command, ...args], options = {}) {
+  const { default: spawn } = await import("nano-spawn");
+  return spawn(command, args, { stdin: "ignore", ...options });
+}
+
 /** Calls `onLine` with each line that a program prints. Throws an error with all lines if the program fails. */
 export async function eachLine(command, args, options, onLine) {
   const { default: spawn } = await import("nano-spawn");

@@ -1,11 +1,14 @@
 // `npm test` runs all stages, `npm test -- native lint` only those two. The first failure stops it. The last line counts all tests.
 //
+// They run in this order: what fails soonest comes first.
+//
 //   rules     imports and includes go one way, files are short (check_rules.mjs)
-//   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
-//   package   the packed package in Node without eval, in the simd and the relaxed build, its command line, and a short run of its fuzz targets
-//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site
-//   types     publint, are-the-types-wrong, programs compiled against the packed package
 //   lint      TypeScript of the site, ESLint, Prettier, clang-format, TypeDoc
+//   types     publint, are-the-types-wrong, programs compiled against the packed package, a rehearsal of npm publish
+//   package   unit tests, the packed package in Node without eval, in the simd and the relaxed build, its command line, and a short run of its fuzz
+//             targets
+//   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
+//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site
 //
 // These run only by name. The first is part of the others, and takes three minutes after a build. The rest install packages of others:
 //
@@ -23,11 +26,11 @@ import { setUp } from "./setup.mjs";
 const needs = {
   quick: ["site"],
   rules: ["site"],
-  native: ["native"],
-  package: ["build", "site"],
-  browser: ["build", "native", "browsers"],
-  types: ["build", "site"],
   lint: ["build", "lint"],
+  types: ["build", "site"],
+  package: ["build", "site"],
+  native: ["native"],
+  browser: ["build", "native", "browsers"],
   frameworks: ["build", "browsers"],
   released: ["build", "python", "browsers"],
   compare: ["build", "python"],

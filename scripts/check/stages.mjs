@@ -14,6 +14,7 @@ import { runNodeTests, testFiles } from "./node_tests.mjs";
 import { checkPackage, flagsOf, install, installTests, pack } from "./package.mjs";
 import {
   checkManifest,
+  checkPublishing,
   checkResolution,
   compileUser,
   compileUserOfAiSdk,
@@ -71,6 +72,7 @@ export const stages = {
   async types() {
     await buildPackage();
     await check("publint", () => checkManifest(tarball));
+    await check("npm publish --dry-run", () => checkPublishing(tarball));
     await check("are the types wrong", () => checkResolution(tarball));
     const folder = await install(tarball);
     await installCompilers(folder);

@@ -1,14 +1,38 @@
 // Checks the package's types the way users' tools see them: publint, are-the-types-wrong, and strict programs compiled against it.
 
+import { once } from "node:events";
 import { cp, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
-import { capture } from "../run.mjs";
+import { capture, output } from "../run.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const inRepository = { cwd: root, preferLocal: true };
 
 export async function checkManifest(tarball) {
   await capture("publint", ["run", tarball, "--strict"], inRepository);
+}
+
+/** Rehearses publishing against a registry that has no package yet. Throws if npm refuses, warns of a mend to package.json, or sends anything. */
+export async function checkPublishing(tarball) {
+  const sent = [];
+  const registry = createServer(({ method, url }, response) => {
+    if (method !== "GET") sent.push(`${method} ${url}`);
+    response.writeHead(404, { "content-type": "application/json" }).end('{"error":"not found"}');
+  });
+  await once(registry.listen(0, "127.0.0.1"), "listening");
+  try {
+    const address = `http://127.0.0.1:${registry.address().port}/`;
+    // npm says on its standard error what it would publish
+    const command = ["npm", "publish", tarball, "--dry-run", "--access", "public", "--registry", address];
+    const { stdout, stderr } = await output(command);
+    if (!/^\+ ropewalk@\d/m.test(stdout)) throw new Error(`npm publish --dry-run didn't end as expected:\n${stdout}`);
+    if (/auto-corrected|npm warn publish (?!This command requires you to be logged in)/.test(stderr))
+      throw new Error(stderr);
+    if (sent.length > 0) throw new Error(`npm publish --dry-run sent ${sent.join(", ")}`);
+  } finally {
+    registry.close();
+  }
 }
 
 /** The package is ESM only, so this skips CommonJS resolution. It also skips the wasm files, which are assets. */

@@ -67,6 +67,19 @@ export async function open(browser, address) {
   return { page, complaints };
 }
 
+/** Runs a task in a page of its own, which must throw no errors. */
+export async function inOwnPage(browser, task) {
+  const page = await browser.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  try {
+    await task(page);
+  } finally {
+    await page.close();
+  }
+  assert.deepEqual(errors, []);
+}
+
 /** Runs one of the functions of pages/tasks.mjs or pages/cache_tasks.mjs in a page that has them. */
 export function runTask(page, name, ...args) {
   return page.evaluate((task, values) => globalThis.runTask(task, ...values), name, args);

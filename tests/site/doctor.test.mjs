@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, withBrowser } from "../browser/browsers.mjs";
+import { BROWSERS, inOwnPage, withBrowser } from "../browser/browsers.mjs";
 
 let server, address, files;
 before(async () => {
@@ -204,11 +204,7 @@ const tasks = {
 for (const name of BROWSERS) {
   test(`the Doctor in ${name}`, async (t) => {
     await withBrowser(name, async (browser) => {
-      const page = await browser.newPage();
-      const errors = [];
-      page.on("pageerror", (error) => errors.push(String(error)));
-      for (const [title, task] of Object.entries(tasks)) await t.test(title, () => task(page));
-      assert.deepEqual(errors, []);
+      for (const [title, task] of Object.entries(tasks)) await t.test(title, () => inOwnPage(browser, task));
     });
   });
 }

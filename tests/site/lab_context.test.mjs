@@ -18,14 +18,18 @@ before(async () => {
 
 after(() => site?.close());
 
+const panels = { "past the window": useScaling, "how exact": useExact, "other positions": useSchemes };
+
 for (const name of BROWSERS) {
   test(name, (t) =>
     withBrowser(name, async (browser) => {
-      const { page, complaints } = await open(browser, `${site.origin}/index.html`);
-      await t.test("past the window", () => useScaling(page));
-      await t.test("how exact", () => useExact(page));
-      await t.test("other positions", () => useSchemes(page));
-      assert.deepEqual(complaints, []);
+      for (const [title, use] of Object.entries(panels))
+        await t.test(title, async () => {
+          const { page, complaints } = await open(browser, `${site.origin}/index.html`);
+          await use(page);
+          assert.deepEqual(complaints, []);
+          await page.close();
+        });
     }),
   );
 }
