@@ -102,37 +102,6 @@ test("switches are true or false", () => {
   }
 });
 
-/** Options whose property `name` runs `act` when it is read, once. */
-function trapped(options, name, act) {
-  const value = options[name];
-  return Object.defineProperty({ ...options }, name, {
-    enumerable: true,
-    get() {
-      act();
-      return value;
-    },
-  });
-}
-
-test("a getter that disposes of a tensor or a rope ends in DISPOSED, and writes to no freed memory", () => {
-  const witness = rw.tensor([1 << 12]);
-  for (const name of ["layout", "scale", "window", "positions", "out", "rope"]) {
-    const tensor = rw.tensor(shape).set(q);
-    const own = rw.rope(config);
-    const out = rw.tensor(shape);
-    const dispose = () => {
-      for (const object of [tensor, own, out]) object.dispose();
-      witness.data.fill(7); // may now be where the tensors were
-    };
-    const options = trapped({ layout: "thd", scale: 1, window: 5, positions: 0, rope: own, out }, name, dispose);
-    assert.throws(() => rw.attention(tensor, k, v, { ...good, ...options }), { code: "DISPOSED" });
-    const fresh = [rw.tensor(shape), rw.rope(config), rw.tensor(shape)];
-    fresh.forEach((object) => object.dispose());
-    assert.ok(witness.data.every((value) => value === 7 || value === 0));
-  }
-  witness.dispose();
-});
-
 test("options are read once each", () => {
   const counts = {};
   const counting = new Proxy(

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import test from "node:test";
-import { revoked } from "../helpers/hostile.mjs";
 import { build, freshLoad, serving, wasmBytes, wasmPath, wasmUrl, works } from "../helpers/loading.mjs";
 import { inNewProcess } from "../helpers/processes.mjs";
 import { rejects } from "../helpers/runtime.mjs";
@@ -61,14 +60,9 @@ test("a second source that isn't wasm is an error, and the first module still wo
 
 test("options that aren't options", async () => {
   const load = await freshLoad();
-  const proxy = revoked({});
-  for (const options of [null, 5, "simd", [], Symbol("s"), proxy])
-    await rejects(load(options), "INVALID_ARGUMENT", "options");
-  for (const value of [Symbol("s"), 5n, {}, proxy]) await rejects(load({ build: value }), "INVALID_ARGUMENT", "build");
-  for (const signal of [null, 5, {}, proxy]) await rejects(load({ signal }), "INVALID_ARGUMENT", "signal");
-  await rejects(load({ wasm: proxy, build }), "WASM_LOAD", "wasm");
-  const { load: loadInWorker } = await import("ropewalk/worker");
-  await rejects(loadInWorker({ wasm: proxy, build }), "WASM_LOAD", "wasm");
+  for (const options of [null, 5, "simd", [], Symbol("s")]) await rejects(load(options), "INVALID_ARGUMENT", "options");
+  for (const value of [Symbol("s"), 5n, {}]) await rejects(load({ build: value }), "INVALID_ARGUMENT", "build");
+  for (const signal of [null, 5, {}]) await rejects(load({ signal }), "INVALID_ARGUMENT", "signal");
   await rejects(load({ bulid: build }), "UNKNOWN_KEY", "bulid");
 });
 

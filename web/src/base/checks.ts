@@ -1,6 +1,6 @@
 import { fail, type RopewalkErrorCode } from "./errors.js";
 import { show } from "./show.js";
-import { isRevoked, typedArrayName, viewBytes } from "./typed_arrays.js";
+import { typedArrayName, viewBytes } from "./typed_arrays.js";
 
 /** A count with its noun, for a message: `1 token`, `2 tokens`. @internal */
 export function count(number: number, noun: string): string {
@@ -54,7 +54,7 @@ export function optionalFunction<F extends (...args: never[]) => unknown>(
   value: F | undefined,
   field: string,
 ): F | undefined {
-  if (value !== undefined && (typeof value !== "function" || isRevoked(value)))
+  if (value !== undefined && typeof value !== "function")
     fail("INVALID_ARGUMENT", field, `must be a function (got ${show(value)})`);
   return value;
 }
@@ -65,10 +65,7 @@ export function optionalSignal(value: AbortSignal | undefined): AbortSignal | un
   const given = value as Record<string, unknown> | null | undefined;
   // Signals of other realms aren't instances of this realm's class.
   const isSignal =
-    typeof given === "object" &&
-    given !== null &&
-    !isRevoked(given) &&
-    methods.every((name) => typeof given[name] === "function");
+    typeof given === "object" && given !== null && methods.every((name) => typeof given[name] === "function");
   if (given !== undefined && !isSignal)
     fail("INVALID_ARGUMENT", "signal", `must be an AbortSignal (got ${show(value)})`);
   return value;

@@ -1,6 +1,5 @@
 // Reads the lists that callers pass: token ids, and the messages of a chat. Compares token ids.
 import { wholeNumber } from "./checks.js";
-import { isRevoked } from "./typed_arrays.js";
 import { fail } from "./errors.js";
 import { show } from "./show.js";
 
@@ -14,7 +13,6 @@ const LONGEST = 2 ** 24;
  */
 export function listOf(given: unknown, field: string, what: string): unknown[] {
   const refuse = (problem: string): never => fail("INVALID_ARGUMENT", field, `must be ${what} (${problem})`);
-  if (isRevoked(given)) return refuse("got a revoked Proxy");
   if (ArrayBuffer.isView(given) && !(given instanceof DataView)) {
     const array = given as Int32Array; // if it is detached, its length is 0, and its iterator would throw
     return Array.from({ length: array.length }, (_, i) => Number(array[i]));
@@ -27,7 +25,7 @@ export function listOf(given: unknown, field: string, what: string): unknown[] {
       if (items.push(item) > LONGEST) refuse(`got more than ${LONGEST}`);
     }
   } catch (cause) {
-    // A Proxy of an array, or an iterator without next(): the engine's message doesn't name the argument.
+    // an iterator without next(): the engine's message doesn't name the argument.
     if (!(cause instanceof TypeError)) throw cause;
     fail("INVALID_ARGUMENT", field, `must be ${what} (got an object that can't be iterated)`, { cause });
   }

@@ -6,18 +6,13 @@ const LISTED = 8;
 
 /**
  * A value for a message: numbers and names as JavaScript writes them, strings in quotes and cut if they are long, short arrays with their
- * elements, other objects by their kind. Never throws.
+ * elements, other objects by their kind.
  * @internal
  */
 export function show(value: unknown): string {
   if (typeof value !== "object" || value === null) return showPrimitive(value);
   if (ArrayBuffer.isView(value)) return "a typed array";
-  try {
-    if (Array.isArray(value)) return showArray(value);
-  } catch {
-    // A revoked Proxy throws, and so may an element's getter.
-  }
-  return "an object";
+  return Array.isArray(value) ? showArray(value) : "an object";
 }
 
 /** The message of what was thrown, which can be any value. @internal */

@@ -1,4 +1,4 @@
-// Typed arrays and lists of numbers that callers pass, read by the engine's own getters: a caller can't replace those, and they run no code.
+// Typed arrays and lists of numbers that callers pass. The engine's own getters know typed arrays of other realms.
 
 const prototype = Object.getPrototypeOf(Uint8Array.prototype) as object;
 
@@ -13,7 +13,7 @@ const byteOffsetOf = getter("byteOffset");
 const byteLengthOf = getter("byteLength");
 const lengthOf = getter("length");
 
-/** The name of a typed array's type, such as `Float32Array`; undefined for everything else, a Proxy of a typed array too. @internal */
+/** The name of a typed array's type, such as `Float32Array`; undefined for everything else. @internal */
 export function typedArrayName(value: unknown): string | undefined {
   return tagOf(value) as string | undefined;
 }
@@ -37,9 +37,9 @@ export function sliceOf<T>(array: T): T {
   return Uint8Array.prototype.slice.call(array) as T;
 }
 
-/** Same as Array.isArray, which throws for a revoked Proxy. @internal */
+/** Array.isArray, whose elements have any type. @internal */
 export function isArray(value: unknown): value is readonly unknown[] {
-  return !isRevoked(value) && Array.isArray(value);
+  return Array.isArray(value);
 }
 
 /** The elements as f64; undefined for an array beyond the end of a buffer that became shorter. */
@@ -51,20 +51,10 @@ function copyOf(array: Float64Array): Float64Array | undefined {
   }
 }
 
-/** Whether a value is a revoked Proxy, on which everything throws. @internal */
-export function isRevoked(value: unknown): boolean {
-  try {
-    Array.isArray(value);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
 /**
  * A copy of an array of numbers, with each element read once; undefined if `value` is something else, is detached, or has an element that isn't a
  * number. Typed arrays would silently convert strings and nulls, and their bigints aren't numbers. `checkLength` may throw before anything
- * is copied: a Proxy can claim any length.
+ * is copied.
  * @internal
  */
 export function copyNumbers(value: unknown, checkLength?: (length: number) => void): Float64Array | undefined {
@@ -76,7 +66,6 @@ export function copyNumbers(value: unknown, checkLength?: (length: number) => vo
   }
   if (!isArray(value)) return undefined;
   const { length } = value;
-  if (!Number.isInteger(length) || length < 0 || length >= 2 ** 32) return undefined;
   checkLength?.(length);
   const copy = new Float64Array(length);
   for (let i = 0; i < length; i++) {

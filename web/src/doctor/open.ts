@@ -1,7 +1,6 @@
 // Opens what is diagnosed: a parsed config.json or GGUF metadata, a file, a folder, or an address. Reads no weights.
 import { type Dict, isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
-import { isRevoked } from "../base/typed_arrays.js";
 import { failNoConfig, mayBeConfig } from "../config/known_keys.js";
 import { ggufSourceOf } from "../config/rope_config.js";
 import { type ByteSource, type FileSet, MissingFile, readRange } from "../files/byte_source.js";
@@ -24,7 +23,6 @@ export async function openSource(
   source: ModelSource | Dict,
   options: OpenOptions,
 ): Promise<Opened> {
-  if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
   if (isParsed(source)) return parsedSource(source);
   const files = await openFiles(platform, source, options);
   const config = await findConfig(files, options.signal);

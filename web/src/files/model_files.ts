@@ -4,7 +4,6 @@ import * as advise from "../base/advice.js";
 import type { Dict } from "../base/dict.js";
 import { show } from "../base/show.js";
 import { wholeNumber } from "../base/checks.js";
-import { isRevoked } from "../base/typed_arrays.js";
 import { fail } from "../base/errors.js";
 import type { WarningListener } from "../base/warnings.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
@@ -189,7 +188,6 @@ export async function openFiles(
   if (cache !== undefined && !CACHE_KINDS.includes(cache)) {
     fail("INVALID_ARGUMENT", "cache", `must be one of ${CACHE_KINDS.join(", ")} (got ${show(cache)})`);
   }
-  if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
   if (source instanceof Blob) return blobFiles([source]);
   if (Array.isArray(source) && source.length > 0 && source.every((item) => item instanceof Blob))
     return blobFiles(source);

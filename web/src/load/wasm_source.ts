@@ -1,7 +1,7 @@
 // Tells whether two sources of wasm are the same.
 import { typedArrayName, viewBytes } from "../base/typed_arrays.js";
 
-/** The address of a source of wasm, if it has one. Throws for a revoked Proxy. @internal */
+/** The address of a source of wasm, if it has one. @internal */
 export function addressOf(source: unknown): string | undefined {
   if (typeof source === "string") return source;
   if (source instanceof URL) return source.href;

@@ -12,17 +12,16 @@ import type { TensorMemory } from "./tensor_memory.js";
 import type { TensorFields } from "./call_fields.js";
 
 /**
- * An array or tensor argument, in wasm memory or outside it. Reading other arguments may run a caller's code, such as a getter, which may dispose of
- * a tensor or detach an array. So its address and bytes are looked up and checked when they are used.
+ * An array or tensor argument, in wasm memory or outside it. Its address and bytes are looked up when they are used, because memory may grow until then.
  * @internal
  */
 export class Operand {
   readonly dtype: DType;
   readonly length: number;
-  readonly #field: string;
   readonly #owner: Owned | undefined;
   readonly #address: number;
-  readonly #bytes: Uint8Array | undefined;
+  /** The bytes of an array outside wasm memory. */
+  readonly bytes: Uint8Array | undefined;
   /** Of an argument with a layout; openOperand() sets them. */
   shape: readonly number[] | undefined;
   extents: Extents | undefined;
@@ -30,44 +29,33 @@ export class Operand {
   private constructor(
     dtype: DType,
     length: number,
-    field: string,
     owner: Owned | undefined,
     address: number,
     bytes: Uint8Array | undefined,
   ) {
     this.dtype = dtype;
     this.length = length;
-    this.#field = field;
     this.#owner = owner;
     this.#address = address;
-    this.#bytes = bytes;
+    this.bytes = bytes;
   }
 
-  static ofTensor({ dtype, length, owned }: TensorMemory, field: string): Operand {
-    return new this(dtype, length, field, owned, 0, undefined);
+  static ofTensor({ dtype, length, owned }: TensorMemory): Operand {
+    return new this(dtype, length, owned, 0, undefined);
   }
 
-  static ofView(heap: Heap, { dtype, length, bytes }: ElementView, field: string): Operand {
+  static ofView(heap: Heap, { dtype, length, bytes }: ElementView): Operand {
     const inside = heap.isMemory(bytes.buffer); // then its address stays the same when memory grows
-    return new this(dtype, length, field, undefined, inside ? bytes.byteOffset : 0, inside ? undefined : bytes);
+    return new this(dtype, length, undefined, inside ? bytes.byteOffset : 0, inside ? undefined : bytes);
   }
 
   static ofFloats(floats: Float32Array): Operand {
-    return new this("f32", floats.length, "", undefined, 0, viewBytes(floats));
+    return new this("f32", floats.length, undefined, 0, viewBytes(floats));
   }
 
   /** Address in wasm memory, or 0 for an array outside it. Throws DISPOSED. */
   get address(): number {
     return this.#owner === undefined ? this.#address : this.#owner.address;
-  }
-
-  /** The bytes of an array outside wasm memory. Throws if it was detached or became shorter since it was read. */
-  get bytes(): Uint8Array | undefined {
-    const bytes = this.#bytes;
-    if (bytes !== undefined && bytes.length !== this.length * sizeOf(this.dtype)) {
-      fail("INVALID_SHAPE", this.#field, "was detached or became shorter during the call");
-    }
-    return bytes;
   }
 }
 
@@ -80,12 +68,12 @@ export function operandOf(
   dtypeField = "dtype",
 ): Operand {
   const tensor = tensorMemory(value);
-  if (tensor === undefined) return Operand.ofView(heap, viewElements(value, dtype, field, dtypeField), field);
+  if (tensor === undefined) return Operand.ofView(heap, viewElements(value, dtype, field, dtypeField));
   checkSameHeap(heap, tensor.owned, field);
   tensor.owned.check();
   if (dtype !== undefined && dtype !== tensor.dtype)
     fail("INVALID_DTYPE", dtypeField, `must be ${tensor.dtype}, as the tensor is (got ${show(dtype)})`);
-  return Operand.ofTensor(tensor, field);
+  return Operand.ofTensor(tensor);
 }
 
 /** Checks that a tensor or rope was created by the same load() of the module. @internal */

@@ -73,7 +73,7 @@ export class Tensor implements Disposable {
   }
 }
 
-/** The memory of a tensor; undefined for any other value, a Proxy of a tensor too. Runs no code of the caller. @internal */
+/** The memory of a tensor; undefined for any other value. @internal */
 export function tensorMemory(value: unknown): TensorMemory | undefined {
   return typeof value === "object" && value !== null ? memoryOf(value) : undefined;
 }

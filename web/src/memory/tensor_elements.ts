@@ -4,7 +4,7 @@ import { copyNumbers, typedArrayLength, typedArrayName, viewBytes } from "../bas
 import type { DType } from "./elements.js";
 import type { TensorMemory } from "./tensor_memory.js";
 
-/** Copies `elements` into a tensor. A getter among them may run code, so they are read before the tensor's memory is looked up. @internal */
+/** Copies `elements` into a tensor. @internal */
 export function copyElements(tensor: TensorMemory, elements: unknown): void {
   const { dtype } = tensor;
   const name = typedArrayName(elements);
@@ -36,7 +36,7 @@ function listOf(tensor: TensorMemory, elements: unknown): unknown[] {
     return Array.from({ length: tensor.length }, (_, i) => (elements as ArrayLike<unknown>)[i]);
   } catch (cause) {
     if (cause instanceof RopewalkError) throw cause;
-    fail("INVALID_ARGUMENT", "elements", "must be an array of numbers", { cause }); // null, or what a Proxy throws
+    fail("INVALID_ARGUMENT", "elements", "must be an array of numbers", { cause }); // null
   }
 }
 

@@ -146,7 +146,7 @@ export class Rope implements Disposable {
   }
 }
 
-/** The core of a rope; undefined for any other value, a Proxy of a rope too. Runs no code of the caller. @internal */
+/** The core of a rope; undefined for any other value. @internal */
 export function ropeCore(value: unknown): RopeCore | undefined {
   return typeof value === "object" && value !== null ? coreOf(value) : undefined;
 }

@@ -133,7 +133,7 @@ export async function checkTemplate(template: string): Promise<void> {
   }
 }
 
-/** Whether a value is a Date and has a time. A Proxy isn't one, and would throw when it is read. */
+/** Whether a value is a Date, of this realm or another, and has a time. */
 function isValidDate(value: unknown): boolean {
   try {
     return Number.isFinite(Date.prototype.getTime.call(value));

@@ -2,7 +2,6 @@
 import { isDict } from "../base/dict.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
-import { isRevoked } from "../base/typed_arrays.js";
 import { NO_TOKENIZER, readGgufTokenizer } from "./gguf_tokenizer.js";
 import type { GgufMetadata } from "./gguf_vocabulary.js";
 import { readJsonTokenizer } from "./json_tokenizer.js";
@@ -103,6 +102,5 @@ export function tokenizerFrom(source: object, tokenizerConfig?: object): Promise
       `must be a parsed tokenizer.json or the metadata of a GGUF file (got ${show(source)})`,
     );
   }
-  if (isRevoked(tokenizerConfig)) fail("INVALID_ARGUMENT", "tokenizerConfig", "must not be a revoked Proxy");
   return "tokenizer.ggml.model" in source ? tokenizerFromGguf(source) : tokenizerFromFiles(source, tokenizerConfig);
 }

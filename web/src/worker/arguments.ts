@@ -6,7 +6,6 @@ import { fail } from "../base/errors.js";
 import { listOf } from "../base/lists.js";
 import { checkOptions, type OptionNames } from "../base/options.js";
 import { show } from "../base/show.js";
-import { isRevoked } from "../base/typed_arrays.js";
 import { parseHubNameInPage } from "../files/hub/name.js";
 import { isList, textList } from "../model/embed/text_input.js";
 
@@ -93,7 +92,6 @@ export const NAME: Argument = {
 /** The source of a model or an adapter, so that it means the same in the Worker. */
 export const SOURCE: Argument = {
   send: (source, { resolve, isTransferred, transfers }) => {
-    if (isRevoked(source)) fail("INVALID_ARGUMENT", "source", "must not be a revoked Proxy");
     if (typeof source === "string" && parseHubNameInPage(source) !== undefined) return source;
     if (typeof source === "string" || source instanceof URL) return resolve(String(source));
     const buffer = source instanceof Uint8Array ? source.buffer : source;

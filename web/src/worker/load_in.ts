@@ -4,7 +4,6 @@ import { optionalSignal } from "../base/checks.js";
 import { fail, RopewalkError } from "../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../base/options.js";
 import { messageOf, show } from "../base/show.js";
-import { isRevoked } from "../base/typed_arrays.js";
 import { hasRelaxedSimd } from "../load/engine.js";
 import type { LoadOptions, WasmSource } from "../load/load.js";
 import type { WorkerRopewalk } from "./remote_api.js";
@@ -114,7 +113,6 @@ async function withWasm(wasm: WasmSource, thread: Thread, options: LoadOptions):
 
 /** A Response can't be cloned, but its bytes can. */
 async function cloneableWasm(wasm: WasmSource, thread: Thread): Promise<WasmSource> {
-  if (isRevoked(wasm)) fail("WASM_LOAD", "wasm", "must not be a revoked Proxy");
   const source = await wasm;
   if (typeof source === "string" || source instanceof URL) return thread.resolve(String(source));
   if (typeof Response !== "function" || !(source instanceof Response)) return source;

@@ -4,7 +4,6 @@ import { finiteNumber } from "../../base/checks.js";
 import { fail } from "../../base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../base/options.js";
 import { show } from "../../base/show.js";
-import { isRevoked } from "../../base/typed_arrays.js";
 import { Adapter, type AdapterInfo, type AdapterModel } from "./adapter.js";
 
 /** An adapter that `loadAdapter()` returned, of a model here or in a Worker. */
@@ -57,7 +56,7 @@ const SCALED: OptionNames = optionNames<ScaledAdapter>("adapters", { adapter: tr
 /** Throws INVALID_ARGUMENT, UNKNOWN_KEY, DISPOSED. @internal */
 export function readAdapters(given: AdapterOptions | undefined, model: AdapterModel): AdaptersInUse {
   if (given === undefined) return NO_ADAPTERS;
-  if (isRevoked(given) || !Array.isArray(given) || given.length > MOST_ADAPTERS)
+  if (!Array.isArray(given) || given.length > MOST_ADAPTERS)
     fail("INVALID_ARGUMENT", "adapters", `must be a list of at most ${MOST_ADAPTERS} adapters (got ${show(given)})`);
   const list = Array.from(given as AdapterOptions, (item, i) => {
     const field = `adapters[${i}]`;
