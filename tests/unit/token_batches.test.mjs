@@ -23,8 +23,11 @@ class Text {
   tokens = [];
   rows = [];
   isAlive = true;
-  memory = {};
   logitsAddress = 0;
+
+  freshMemory() {
+    return {};
+  }
 
   checkAlive() {
     if (!this.isAlive) throw new Error("disposed");

@@ -1,9 +1,7 @@
 // The `ropewalk` program: its commands, global options and exit codes.
-import * as advise from "../base/advice.js";
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
-import { fail } from "../base/errors.js";
 import { addBench } from "./bench/bench.js";
 import { addChat } from "./chat/chat.js";
 import { addConvert } from "./convert/convert.js";
@@ -15,6 +13,7 @@ import { addInspect } from "./inspect/inspect.js";
 import { addModels } from "./models/models.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
 import { addPlot } from "./plot/plot.js";
+import { chooseHub } from "./hub_options.js";
 import { exitCodeOf, reportError } from "./report_error.js";
 import { addServe } from "./serve/serve.js";
 import { addTable } from "./table.js";
@@ -62,11 +61,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return (created ??= nodeTerminal({ json, verbose: verbose || Boolean(process.env["DEBUG"]) }));
   };
   for (const add of COMMANDS) add(program, terminal);
-  program.hook("preAction", () => {
-    const { hub } = program.opts<{ hub?: string }>();
-    if (hub === "") fail("INVALID_ARGUMENT", "--hub", "is empty", advise.other("pass the address of a Hub"));
-    if (hub !== undefined) process.env["HF_ENDPOINT"] = hub; // the package reads it wherever a command opens a model
-  });
+  program.hook("preAction", () => chooseHub(program.opts<{ hub?: string }>().hub));
   try {
     await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);

@@ -8,7 +8,8 @@ const MAX_TEXTS = 32;
 
 /** A text that reads one token at a time. @internal */
 export interface BatchedText {
-  readonly memory: TextMemory;
+  /** What the model remembers of the text, up to date. */
+  freshMemory(): TextMemory;
   /** Where the logits after the token are written, [vocabularySize] floats. */
   readonly logitsAddress: number;
   /** Throws DISPOSED. */
@@ -86,7 +87,7 @@ export class TokenBatches {
     const alive = batch.filter((waiting) => attempt(waiting, () => waiting.text.checkAlive()));
     if (alive.length === 0) return;
     try {
-      this.#model.forwardTexts(alive.map(({ text, token }) => ({ memory: text.memory, token })));
+      this.#model.forwardTexts(alive.map(({ text, token }) => ({ memory: text.freshMemory(), token })));
     } catch (error) {
       // nothing was read: retry one by one, so that only the failing text fails
       if (alive.length > 1) for (const waiting of alive) this.#readTogether([waiting]);
@@ -117,8 +118,8 @@ export class TokenBatches {
 function byAdapters(batch: readonly Waiting[]): readonly (readonly Waiting[])[] {
   const groups: Waiting[][] = [];
   for (const waiting of batch) {
-    const { adapters } = waiting.text.memory;
-    const group = groups.find(([first]) => areSameAdapters(first!.text.memory.adapters, adapters));
+    const { adapters } = waiting.text.freshMemory();
+    const group = groups.find(([first]) => areSameAdapters(first!.text.freshMemory().adapters, adapters));
     if (group === undefined) groups.push([waiting]);
     else group.push(waiting);
   }

@@ -36,7 +36,7 @@ export function setAdapters(text: SessionText, adapters: AdaptersInUse): void {
       `can't change: the session has ${count(text.length, "token")} computed with other adapters`,
       advise.either(advise.code("call rewind(0) first"), advise.other("make a new session")),
     );
-  text.memory.adapters = adapters;
+  text.freshMemory().adapters = adapters;
 }
 
 /** As Session.restore(). @internal */

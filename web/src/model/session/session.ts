@@ -6,7 +6,8 @@ import type { RopeOverrides } from "../../config/overrides.js";
 import type { RopeConfig } from "../../config/types.js";
 import { CallQueue } from "./call_queue.js";
 import { extendText } from "./extend.js";
-import { generate, type Piece, readGenerateOptions } from "./generate.js";
+import { type Piece, readGenerateOptions } from "./generate.js";
+import { generate, generatingSession } from "./generation.js";
 import { tokenIds } from "../../base/lists.js";
 import type { Adapter } from "../adapters/adapter.js";
 import { type AdapterOptions, type AdaptersInUse, readAdapters, type ScaledAdapter } from "../adapters/in_use.js";
@@ -247,16 +248,7 @@ export class Session implements Disposable {
    */
   async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
     const settings = readGenerateOptions(options, this.#model.sampling, this.#text.core.vocabularySize);
-    const text = this.#text;
-    const session = {
-      heap: text.core.heap,
-      tokenizer: this.#model.tokenizer,
-      formats: this.#model.formats,
-      // some models pad the embedding with rows that no token uses
-      vocabularySize: Math.min(text.core.vocabularySize, this.#model.tokenizer.vocabularySize),
-      text,
-      extend: () => extendText(this.#text),
-    };
+    const session = generatingSession(this.#model, this.#text);
     yield* this.#queue.generate(settings.signal, () => generate(session, settings));
   }
 

@@ -55,7 +55,7 @@ export class SessionText implements BatchedText {
       this.checkAlive();
       checkAdaptersAlive(this.adapters);
     });
-    this.ropes = new TextRopes(this.cache, core.plan);
+    this.ropes = new TextRopes(this.freshCache(), core.plan);
     try {
       const address = core.heap.allocate(core.vocabularySize * 4);
       this.#logits = new Owned(core.heap, address, "session", freeLogits, "model.session()");
@@ -71,8 +71,8 @@ export class SessionText implements BatchedText {
     return this.core.newMemory({ ...(keys && { keys }), ...this.#cacheSettings }, { checkpoints, adapters });
   }
 
-  /** Keys, values and states of the tokens, without those ahead. */
-  get memory(): TextMemory {
+  /** Keys, values and states of the tokens, without those ahead. Reads the whole text again if its keys have other factors than the RoPE has now. */
+  freshMemory(): TextMemory {
     this.#forgetAhead();
     if (this.#factorsOf !== undefined) {
       const tokens = Int32Array.from(this.#tokens);
@@ -96,9 +96,9 @@ export class SessionText implements BatchedText {
     return [...(this.changes.isEmpty ? [] : [this.changes]), ...(this.recorder === undefined ? [] : [this.recorder])];
   }
 
-  /** The cache of the text, without tokens ahead. */
-  get cache(): KvCacheCore {
-    return this.memory.cache;
+  /** The cache of {@link freshMemory}. */
+  freshCache(): KvCacheCore {
+    return this.freshMemory().cache;
   }
 
   /** Throws DISPOSED if the session or the model is disposed. */
@@ -154,14 +154,14 @@ export class SessionText implements BatchedText {
   /** As Session.attention(). */
   attention(layer: number): Float32Array[] {
     checkAttends(this.core.plan, layer);
-    if (this.#ahead !== undefined || !this.core.hasRead(this.cache)) this.#changed(); // the model has read other tokens since
+    if (this.#ahead !== undefined || !this.core.hasRead(this.freshCache())) this.#changed(); // the model has read other tokens since
     this.freshLogits();
-    return this.core.attention(this.cache, layer, this.length);
+    return this.core.attention(this.freshCache(), layer, this.length);
   }
 
   /** As Session.keys() and Session.values(). */
   cached(layer: number, part: "k" | "v"): Float32Array[] {
-    return cachedRows(this.core.plan, this.cache, layer, part);
+    return cachedRows(this.core.plan, this.freshCache(), layer, part);
   }
 
   /** What the text is read with. */
@@ -188,7 +188,7 @@ export class SessionText implements BatchedText {
     const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
     this.#factorsOf = undefined;
-    if (this.length === 0) setRopes(this.cache, this.ropes.requested, length);
+    if (this.length === 0) setRopes(this.freshCache(), this.ropes.requested, length);
     const readsOne = tokens.length === 1 && this.length > 0 && this.#watchers.length === 0;
     const yielder = new EventLoopYielder();
     for (let first = 0; first < tokens.length; first += BATCH_TOKENS) {
@@ -215,7 +215,7 @@ export class SessionText implements BatchedText {
     this.checkAlive();
     const tokens = Int32Array.of(token, ...guesses);
     if (this.length === 0 || this.ropes.changeFactors(this.length, this.length + tokens.length)) return;
-    const memory = this.memory;
+    const memory = this.freshMemory();
     try {
       this.core.forward(memory, tokens, this.#watchers, this.length);
       this.#ahead = new TokensAhead(this.core, tokens);
@@ -258,12 +258,12 @@ export class SessionText implements BatchedText {
     wholeNumber(keep, 0, this.length, "keep");
     if (keep === this.length) fail("INVALID_ARGUMENT", "discard", `has no tokens left: keep is ${keep}, all of them`);
     wholeNumber(discard, 1, this.length - keep, "discard");
-    if (this.memory.hasStates && keep + discard === this.length) {
+    if (this.freshMemory().hasStates && keep + discard === this.length) {
       this.rewind(keep); // nothing moves
       return;
     }
-    if (this.cache.layers.length > 0) shiftCache(this.cache, { keep, discard });
-    this.memory.shiftStates(keep, discard);
+    if (this.freshCache().layers.length > 0) shiftCache(this.freshCache(), { keep, discard });
+    this.freshMemory().shiftStates(keep, discard);
     this.#tokens.splice(keep, discard);
     this.#checkpointLength = Math.min(this.#checkpointLength, this.length);
     this.#changed();
@@ -271,19 +271,19 @@ export class SessionText implements BatchedText {
 
   /** Lets rewind() return to this length without reading tokens again. */
   keepCheckpoint(): void {
-    this.memory.keepCheckpoint();
+    this.freshMemory().keepCheckpoint();
     this.#checkpointLength = this.length;
   }
 
   /** Sets the RoPE of a group of layers. */
   retune(group: number, rope: Readonly<RopeConfig>): void {
-    this.ropes.retune(this.cache, group, rope, this.length);
+    this.ropes.retune(this.freshCache(), group, rope, this.length);
     this.#changed();
   }
 
   save(): Uint8Array<ArrayBuffer> {
-    const cache = saveCache(this.cache, 0);
-    const states = this.memory.saveStates();
+    const cache = saveCache(this.freshCache(), 0);
+    const states = this.freshMemory().saveStates();
     return writeSession(
       { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.ropes.requested },
       cache,
@@ -302,7 +302,7 @@ export class SessionText implements BatchedText {
       throw error;
     }
     this.#factorsOf = undefined;
-    this.memory.dispose();
+    this.freshMemory().dispose();
     this.#held = memory;
     this.#checkpointLength = 0;
     this.#tokens = tokens.slice();
@@ -315,13 +315,13 @@ export class SessionText implements BatchedText {
    * until one of them changes (kv_sequence.h), and checkpoints.
    */
   copy(other: SessionText): void {
-    const { memory } = other;
-    if (memory.cache.keys !== this.cache.keys) {
+    const memory = other.freshMemory();
+    if (memory.cache.keys !== this.freshCache().keys) {
       const empty = this.#newMemory(memory.adapters, memory.cache.keys);
       this.#held.dispose();
       this.#held = empty;
     }
-    copyRopes(memory.cache, this.cache);
+    copyRopes(memory.cache, this.freshCache());
     this.#held.copy(memory);
     this.#checkpointLength = Math.min(other.#checkpointLength, other.length);
     this.#tokens = other.#tokens.slice();
@@ -346,7 +346,7 @@ export class SessionText implements BatchedText {
   /** Goes back to the last known state of the first `length` tokens, and reads the tokens from there to `end` again. */
   #readAgain(length: number, end: number): void {
     this.core.checkIdle();
-    const known = this.memory.rewind(length);
+    const known = this.freshMemory().rewind(length);
     const again = Int32Array.from(this.#tokens.slice(known, end));
     this.#tokens.length = known;
     this.#checkpointLength = Math.min(this.#checkpointLength, known);
@@ -366,7 +366,7 @@ export class SessionText implements BatchedText {
   #forward(tokens: Int32Array, isLast = true): void {
     const { core } = this;
     const batch = { first: this.length, rows: tokens.length };
-    core.forward(this.memory, tokens, this.#watchers, batch.first);
+    core.forward(this.freshMemory(), tokens, this.#watchers, batch.first);
     this.#addTokens(tokens);
     this.recorder?.end(batch);
     if (!isLast) return;

@@ -162,7 +162,7 @@ export async function traceText(
     text.recorder = undefined;
   }
   text.checkAlive();
-  return recorder.finish(text.cache);
+  return recorder.finish(text.freshCache());
 }
 
 function sizeOf(shape: readonly number[]): number {
