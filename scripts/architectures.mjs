@@ -46,8 +46,8 @@ async function measured(names, measure) {
 }
 
 export async function architecturesPage() {
-  const { ARCHITECTURES } = await import("../build/package/model/architectures/table.js");
-  const { missingFor } = await import("../build/package/model/architectures/unsupported.js");
+  const { ARCHITECTURES } = await import("../build/package/runtime/model/architectures/table.js");
+  const { missingFor } = await import("../build/package/runtime/model/architectures/unsupported.js");
   const models = await measured(tinyModelNames(), differencesOf);
   const encoders = await measured(tinyEncoderNames(), embeddingDifferencesOf);
   const has = (all, row) => all.some((model) => isOf(row, model));

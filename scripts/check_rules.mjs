@@ -165,7 +165,7 @@ function importsOf(tree) {
   return graph;
 }
 
-const isCommandLine = (path) => path.startsWith("web/src/cli/");
+const isCommandLine = (path) => path.startsWith("web/src/apps/cli/");
 
 function moduleAt(tree, path) {
   const candidates = [

@@ -2,8 +2,8 @@
 // `node scripts/families.mjs > docs/families.md` after a build.
 
 import { load } from "ropewalk";
-import { IMAGE_ENCODERS, IMAGES } from "../build/package/config/families_refused.js";
-import { refusalOf } from "../build/package/config/family_lookup.js";
+import { IMAGE_ENCODERS, IMAGES } from "../build/package/core/config/families_refused.js";
+import { refusalOf } from "../build/package/core/config/family_lookup.js";
 import { FAMILY_ROWS, FAMILY_SOURCE, outcome, variants } from "../tests/package/helpers/family_defaults.mjs";
 import { wrapped } from "./markdown.mjs";
 import { runMain } from "./run.mjs";

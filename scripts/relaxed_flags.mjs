@@ -4,7 +4,7 @@ import { capture } from "./run.mjs";
 const FLAG = "--experimental-wasm-relaxed-simd";
 
 /**
- * Whether this Node has relaxed SIMD without a flag, so that load() takes the relaxed build. web/src/load/engine.ts asks more, but isn't compiled
+ * Whether this Node has relaxed SIMD without a flag, so that load() takes the relaxed build. web/src/core/load/engine.ts asks more, but isn't compiled
  * when a build begins.
  */
 export function hasRelaxedSimd() {
@@ -22,6 +22,6 @@ export async function relaxedFlags() {
     () => true,
     () => false,
   );
-  // Node 20's baseline wasm compiler computes a relaxed dot product wrong (web/src/load/engine.ts)
+  // Node 20's baseline wasm compiler computes a relaxed dot product wrong (web/src/core/load/engine.ts)
   return isKnown ? [FLAG, "--no-liftoff"] : [];
 }

@@ -1,9 +1,9 @@
 // Writes what is said of the scaling types in src/rope/config_fields.def: the table of docs/scaling_types.md, and the sentences in
-// web/src/config/scaling_keys.ts that name the types that read a key.
+// web/src/core/config/scaling_keys.ts that name the types that read a key.
 import { writeOrCheck } from "../generated.mjs";
 import { keyGroups, readSource, scalingTypes, ungrouped } from "./lists.mjs";
 
-const KEYS = "web/src/config/scaling_keys.ts";
+const KEYS = "web/src/core/config/scaling_keys.ts";
 const PAGE = "docs/scaling_types.md";
 const WIDTH = 120;
 

@@ -4,7 +4,7 @@ import { format, resolveConfig } from "prettier";
 import { writeOrCheck } from "../generated.mjs";
 import { readSource } from "./lists.mjs";
 
-/** The files in web/src/memory/, the interface in each, and the sources whose functions it has. */
+/** The files in web/src/core/memory/, the interface in each, and the sources whose functions it has. */
 const files = {
   "wasm_functions.ts": { name: "WasmFunctions", sources: ["rope", "attention", "kv_cache", "threads", "kernels"] },
   "wasm_model_functions.ts": {
@@ -97,7 +97,7 @@ ${lines.join("\n")}
 /** Writes the files, or with `--check` among the arguments throws an error if one isn't up to date. */
 export async function writeWasmFunctions(args, advice) {
   for (const [name, file] of Object.entries(files)) {
-    const path = `web/src/memory/${name}`;
+    const path = `web/src/core/memory/${name}`;
     const text = await textOf(join(import.meta.dirname, "..", "..", path), file);
     await writeOrCheck(args, path, text, advice);
   }

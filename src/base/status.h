@@ -12,7 +12,7 @@ enum class Status : int {
 
 // What a status says. The texts are static, so that reporting a failure allocates nothing: memory may be what has run out.
 struct StatusText {
-  const char* code;         // RopewalkErrorCode in web/src/base/errors.ts, or OK
+  const char* code;         // RopewalkErrorCode in web/src/core/base/errors.ts, or OK
   const char* field;        // path of the config key or argument at fault, as the package names it; "" if there is none
   const char* requirement;  // what it must be, or what is wrong with it
 };

@@ -1,6 +1,6 @@
 // Runs the package on the benchmark's wasm module, in Node and in a page.
-import { Heap } from "../../build/package/memory/heap.js";
-import { Ropewalk } from "../../build/package/load/runtime.js";
+import { Heap } from "../../build/package/core/memory/heap.js";
+import { Ropewalk } from "../../build/package/runtime/ropewalk/ropewalk.js";
 import { runCases } from "./cases.mjs";
 import { onnxruntime } from "./peer.mjs";
 

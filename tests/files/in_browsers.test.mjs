@@ -41,7 +41,7 @@ async function bundled() {
     'export { openModel } from "./model_files.js"',
     'export { webFiles } from "./platform.js"',
   ].join(";");
-  const resolveDir = fileURLToPath(new URL("../../build/package/files", import.meta.url));
+  const resolveDir = fileURLToPath(new URL("../../build/package/runtime/files", import.meta.url));
   // platform: browser, so that an import from Node would fail
   const { outputFiles } = await build({
     stdin: { contents, resolveDir },

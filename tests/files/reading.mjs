@@ -1,8 +1,8 @@
 // Helpers for tests that read model files: a minimal platform, whole tensors, and expected errors.
 
 import assert from "node:assert/strict";
-import { cachedModels, deleteCachedModel } from "../../build/package/files/cache/models.js";
-import { openModel } from "../../build/package/files/model_files.js";
+import { cachedModels, deleteCachedModel } from "../../build/package/runtime/files/cache/models.js";
+import { openModel } from "../../build/package/runtime/files/model_files.js";
 import { patternOf } from "./tiny_models.mjs";
 
 export { cachedModels, deleteCachedModel, openModel };

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { answerReader } from "../../build/package/serving/calls/answer_reader.js";
-import { answerFormat } from "../../build/package/serving/calls/call_formats.js";
-import { renderChat } from "../../build/package/text/chat_template.js";
+import { answerReader } from "../../build/package/apps/serving/calls/answer_reader.js";
+import { answerFormat } from "../../build/package/apps/serving/calls/call_formats.js";
+import { renderChat } from "../../build/package/runtime/text/chat_template.js";
 import { released } from "./files.mjs";
 
 const folder = join(released.llama_cpp, "templates");

@@ -23,7 +23,7 @@ const TEXTS = [
   "docs/threads.md",
   "docs/pairings.md",
   "src/rope/kernels/rotate_scalar.cpp",
-  "web/src/model/session/session.ts",
+  "web/src/runtime/model/session/session.ts",
   "tests/golden/generate/linear_attention.py",
   "CHANGELOG.md",
 ];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { answerFormat } from "../../build/package/serving/calls/call_formats.js";
+import { answerFormat } from "../../build/package/apps/serving/calls/call_formats.js";
 import { digest, expectRendered, golden, readGolden, render } from "../text/rendering.mjs";
 import { released } from "./files.mjs";
 

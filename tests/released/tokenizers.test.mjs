@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/text/tokenizer.js";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../build/package/runtime/text/tokenizer.js";
 import { randomText } from "../text/random_texts.mjs";
 import { readMetadata } from "../text/read_metadata.mjs";
 import { released } from "./files.mjs";

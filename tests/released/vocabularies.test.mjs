@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { tokenizerFromGguf } from "../../build/package/text/tokenizer.js";
+import { tokenizerFromGguf } from "../../build/package/runtime/text/tokenizer.js";
 import { readMetadata } from "../text/read_metadata.mjs";
 import { released } from "./files.mjs";
 

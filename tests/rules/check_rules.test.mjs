@@ -102,7 +102,7 @@ test("a core file in an unknown folder, and outside any folder", () => {
 
 test("a new file in a known folder is fine", () => {
   assert.deepEqual(checkIncludes({ ...core, "src/rope/plans/new.cpp": '#include "rope/plan.h"\n' }), []);
-  assert.deepEqual(checkImports({ ...modules, "web/src/config/new.ts": 'import "../base/errors.js";' }), []);
+  assert.deepEqual(checkImports({ ...modules, "web/src/core/config/new.ts": 'import "../base/errors.js";' }), []);
 });
 
 test("headers that include each other", () => {
@@ -114,13 +114,13 @@ test("headers that include each other", () => {
 });
 
 const modules = {
-  "web/src/base/errors.ts": "export class RopewalkError {}\n",
-  "web/src/memory/heap.ts":
+  "web/src/core/base/errors.ts": "export class RopewalkError {}\n",
+  "web/src/core/memory/heap.ts":
     'import { RopewalkError } from "../base/errors.js";\nimport type { WasmModule } from "./wasm_module.js";\n',
-  "web/src/memory/wasm_module.ts": "export interface WasmModule {}\n",
-  "web/src/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../memory/wasm_module.js";\n',
-  "web/src/config/types.ts": 'import { RopewalkError } from "../base/errors.js";\n',
-  "web/src/load/load.ts": 'import { Heap } from "../memory/heap.js";\n',
+  "web/src/core/memory/wasm_module.ts": "export interface WasmModule {}\n",
+  "web/src/core/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../memory/wasm_module.js";\n',
+  "web/src/core/config/types.ts": 'import { RopewalkError } from "../base/errors.js";\n',
+  "web/src/runtime/ropewalk/load.ts": 'import { Heap } from "../memory/heap.js";\n',
   "web/src/index.ts": 'export * from "./load/load.js";\nexport const glue = () => import("./wasm/ropewalk.js");\n',
   "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load/load.js";\n',
 };
@@ -141,7 +141,7 @@ test("a module that imports from a later folder, in every syntax", () => {
   ]) {
     expectOne(
       checkImports,
-      { ...modules, "web/src/base/errors.ts": `\n${text}\n` },
+      { ...modules, "web/src/core/base/errors.ts": `\n${text}\n` },
       /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/,
     );
   }
@@ -151,7 +151,7 @@ test("an import in a comment doesn't count", () => {
   assert.deepEqual(
     checkImports({
       ...modules,
-      "web/src/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n',
+      "web/src/core/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n',
     }),
     [],
   );
@@ -160,31 +160,44 @@ test("an import in a comment doesn't count", () => {
 test("imports of missing files, of packages, and of Node modules in browser code", () => {
   expectOne(
     checkImports,
-    { ...modules, "web/src/load/load.ts": 'import "./absent.js";\n' },
+    { ...modules, "web/src/runtime/ropewalk/load.ts": 'import "./absent.js";\n' },
     /does not exist in web\/src/,
   );
-  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "lodash";\n' }, /no dependencies/);
-  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "node:fs";\n' }, /browsers do not have/);
+  expectOne(checkImports, { ...modules, "web/src/runtime/ropewalk/load.ts": 'import "lodash";\n' }, /no dependencies/);
+  expectOne(
+    checkImports,
+    { ...modules, "web/src/runtime/ropewalk/load.ts": 'import "node:fs";\n' },
+    /browsers do not have/,
+  );
 });
 
 test("the AI SDK's types may be imported where its provider is, and nothing else of it", () => {
   const importing = (path, statement) => ({ ...modules, [path]: `${statement} from "@ai-sdk/provider";\n` });
-  const provider = "web/src/ai_sdk/provider.ts";
+  const provider = "web/src/apps/ai_sdk/provider.ts";
   assert.deepEqual(checkImports(importing(provider, "import type { ProviderV4 }")), []);
   expectOne(checkImports, importing(provider, "import { NoSuchModelError }"), /only types may be/);
-  expectOne(checkImports, importing("web/src/load/load.ts", "import type { ProviderV4 }"), /no dependencies/);
+  expectOne(
+    checkImports,
+    importing("web/src/runtime/ropewalk/load.ts", "import type { ProviderV4 }"),
+    /no dependencies/,
+  );
 });
 
 test("the command line may import from Node and from its own libraries, and only its entry imports it", () => {
   const command = {
-    "web/src/cli/plot/plot.ts": 'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',
+    "web/src/apps/cli/plot/plot.ts":
+      'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',
     "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n',
   };
   assert.deepEqual(checkImports({ ...modules, ...command }), []);
-  expectOne(checkImports, { ...modules, "web/src/load/load.ts": 'import "commander";\n' }, /no dependencies/);
   expectOne(
     checkImports,
-    { ...modules, ...command, "web/src/load/load.ts": 'import "../cli/plot/plot.js";\n' },
+    { ...modules, "web/src/runtime/ropewalk/load.ts": 'import "commander";\n' },
+    /no dependencies/,
+  );
+  expectOne(
+    checkImports,
+    { ...modules, ...command, "web/src/runtime/ropewalk/load.ts": 'import "../cli/plot/plot.js";\n' },
     /load may not import from cli/,
   );
 });
@@ -199,7 +212,7 @@ test("a module outside any folder, and one in an unknown folder", () => {
 });
 
 test("import cycles of one, two and three modules, with types", () => {
-  const config = (name) => `web/src/config/${name}.ts`;
+  const config = (name) => `web/src/core/config/${name}.ts`;
   expectOne(
     checkCycles,
     { [config("a")]: 'import type { A } from "./a.js";' },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { readTree } from "../../scripts/check_rules.mjs";
 
-/** TypeScript constant in web/src/model/limits.ts: constant of the core. */
+/** TypeScript constant in web/src/runtime/model/config/limits.ts: constant of the core. */
 const SHARED = {
   MAX_LAYERS: "kMaxLayers",
   MAX_WIDTH: "kMaxWidth",
@@ -25,7 +25,7 @@ test("limits are the same in C++ and in TypeScript", async () => {
     .filter(([path]) => /^src\/.*\.h$/.test(path))
     .map(([, text]) => text)
     .join("\n");
-  const limits = tree["web/src/model/limits.ts"];
+  const limits = tree["web/src/runtime/model/config/limits.ts"];
   for (const [typescript, cpp] of Object.entries(SHARED)) {
     const expected = valueOf(core, new RegExp(`constexpr int ${cpp} = (\\d+)(?: << (\\d+))?;`));
     assert.equal(valueOf(limits, new RegExp(`const ${typescript} = (\\d+)(?: << (\\d+))?;`)), expected, typescript);

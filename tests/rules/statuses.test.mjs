@@ -6,7 +6,7 @@ import test from "node:test";
 const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
 test("every status has an error code and a field", async () => {
-  const errors = await read("web/src/base/errors.ts");
+  const errors = await read("web/src/core/base/errors.ts");
   const codes = Array.from(
     errors.match(/type RopewalkErrorCode =([^;]*);/)[1].matchAll(/"(\w+)"/g),
     ([, code]) => code,

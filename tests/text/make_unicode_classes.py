@@ -1,4 +1,4 @@
-"""Writes web/src/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers. And
+"""Writes web/src/runtime/text/unicode/runs.ts: which characters are letters, numbers and so on, for Hugging Face's Rust tokenizers. And
 bert_runs.ts there: the classes of its normalizers and of BERT's words, which have older versions of Unicode, and script_runs.ts: the
 scripts of its pre-tokenizer UnicodeScripts.
 
@@ -25,7 +25,7 @@ def main():
     for letter, name in reversed(CLASSES.items()):
         class_of.update(dict.fromkeys(members(name), letter))
     han = dict.fromkeys(members("Han"), "A")
-    out = Path(__file__).parents[2] / "web/src/text/unicode/runs.ts"
+    out = Path(__file__).parents[2] / "web/src/runtime/text/unicode/runs.ts"
     out.write_text(
         "// Unicode 16.0, as tests/text/make_unicode_classes.py writes it: runs of characters of the same class. A letter names the class, and\n"
         "// its length in base 36 follows unless it is 1. Z is any other class.\n\n"

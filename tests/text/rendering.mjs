@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { renderChat } from "../../build/package/text/chat_template.js";
+import { renderChat } from "../../build/package/runtime/text/chat_template.js";
 
 export const readGolden = (name) => JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8"));
 export const golden = readGolden("chat_templates.json");

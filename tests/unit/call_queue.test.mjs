@@ -1,7 +1,7 @@
 // A call that is aborted at the moment at which its turn comes.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CallQueue } from "../../build/package/model/session/call_queue.js";
+import { CallQueue } from "../../build/package/runtime/model/session/call_queue.js";
 
 async function* onePiece() {
   yield { finish: "length" };

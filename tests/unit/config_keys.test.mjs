@@ -5,11 +5,11 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { load, ROPE_TYPES } from "ropewalk";
 import ts from "typescript";
-import { flattenConfig } from "../../build/package/config/flatten.js";
-import { TYPE_KEYS } from "../../build/package/config/rope_fields.js";
-import { needs, reads } from "../../build/package/config/scaling.js";
-import { COMMON_KEYS, IGNORED_KEYS, MROPE_KEYS, SCALING_KEYS } from "../../build/package/config/scaling_keys.js";
-import { booleanAt, integerAt, integersAt, listAt, numberAt } from "../../build/package/config/values.js";
+import { flattenConfig } from "../../build/package/core/config/flatten.js";
+import { TYPE_KEYS } from "../../build/package/core/config/rope_fields.js";
+import { needs, reads } from "../../build/package/core/config/scaling.js";
+import { COMMON_KEYS, IGNORED_KEYS, MROPE_KEYS, SCALING_KEYS } from "../../build/package/core/config/scaling_keys.js";
+import { booleanAt, integerAt, integersAt, listAt, numberAt } from "../../build/package/core/config/values.js";
 import { rowsOf } from "../../scripts/fields/lists.mjs";
 
 const path = (name) => new URL(`../../${name}`, import.meta.url);
@@ -163,7 +163,12 @@ for (const type of ROPE_TYPES) {
 }
 
 test("the comment of each key of RopeScaling names its default", () => {
-  const file = ts.createSourceFile("keys.ts", source("web/src/config/scaling_keys.ts"), ts.ScriptTarget.Latest, true);
+  const file = ts.createSourceFile(
+    "keys.ts",
+    source("web/src/core/config/scaling_keys.ts"),
+    ts.ScriptTarget.Latest,
+    true,
+  );
   const { members: keys } = file.statements.find(
     (node) => ts.isInterfaceDeclaration(node) && node.name.text === "RopeScaling",
   );

@@ -1,7 +1,7 @@
 // What generateMany() reads of each prompt: the beginnings that prompts share are read once.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { generateMany } from "../../build/package/model/generate_many.js";
+import { generateMany } from "../../build/package/runtime/model/generate_many.js";
 
 /** A session that notes what it reads. */
 class NotingSession {

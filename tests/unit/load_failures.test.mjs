@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 import createModule from "../../dist/wasm/ropewalk.js";
-import { loadModel } from "../../build/package/model/load_model.js";
-import { createMemory } from "../../build/package/load/shared_memory.js";
-import { Heap } from "../../build/package/memory/heap.js";
+import { loadModel } from "../../build/package/runtime/model/load_model.js";
+import { createMemory } from "../../build/package/core/load/shared_memory.js";
+import { Heap } from "../../build/package/core/memory/heap.js";
 import { partsOf, readTiny, written } from "../files/model_parts.mjs";
 import { fetchOnly, fileOf } from "../files/reading.mjs";
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { load } from "../../dist/index.node.js";
-import { assembleWeight, asColumn, wholeTensor } from "../../build/package/model/weights/weight_mapping.js";
-import { tensorBytes } from "../../build/package/files/weight_formats.js";
+import { assembleWeight, asColumn, wholeTensor } from "../../build/package/runtime/model/weights/weight_mapping.js";
+import { tensorBytes } from "../../build/package/core/quantize/weight_formats.js";
 import { goodModelOf, partsOf, tinyNames, written } from "../files/model_parts.mjs";
 import { expectError } from "../files/reading.mjs";
 

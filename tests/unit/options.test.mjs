@@ -1,9 +1,9 @@
 // Checking options objects, and showing any value in a message.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { RopewalkError } from "../../build/package/base/errors.js";
-import { checkOptions, optionNames } from "../../build/package/base/options.js";
-import { printable, show } from "../../build/package/base/show.js";
+import { RopewalkError } from "../../build/package/core/base/errors.js";
+import { checkOptions, optionNames } from "../../build/package/core/base/options.js";
+import { printable, show } from "../../build/package/core/base/show.js";
 
 const names = optionNames("rotate()", { layout: true, positions: true, inverse: true });
 const rejected = (options, path) => {

@@ -1,7 +1,7 @@
 // Guesses of tokens from repeats of a text.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { PromptLookup } from "../../build/package/model/session/prompt_lookup.js";
+import { PromptLookup } from "../../build/package/runtime/model/session/prompt_lookup.js";
 
 const range = (first, count) => Array.from({ length: count }, (_, i) => first + i);
 

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load, QUANTIZE_FORMATS } from "../../dist/index.node.js";
-import { tensorBytes, WEIGHT_FORMATS } from "../../build/package/files/weight_formats.js";
-import { loadWeights } from "../../build/package/model/weights/load_weights.js";
-import { quantizeWeights } from "../../build/package/model/quantize.js";
-import { LAYER_MATRICES } from "../../build/package/model/weights/tensor_names.js";
-import { assembleWeight } from "../../build/package/model/weights/weight_mapping.js";
+import { tensorBytes, WEIGHT_FORMATS } from "../../build/package/core/quantize/weight_formats.js";
+import { loadWeights } from "../../build/package/runtime/model/weights/load_weights.js";
+import { quantizeWeights } from "../../build/package/runtime/model/weights/quantize.js";
+import { LAYER_MATRICES } from "../../build/package/runtime/model/architectures/parts/tensor_names.js";
+import { assembleWeight } from "../../build/package/runtime/model/weights/weight_mapping.js";
 import { tinyModel } from "../package/helpers/models.mjs";
 
 const rw = await load({ build: "simd", threads: 1 });

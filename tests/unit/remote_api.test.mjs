@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { Adapter } from "../../build/package/model/adapters/adapter.js";
-import { Model } from "../../build/package/model/model.js";
-import { missingTokenizer } from "../../build/package/model/missing_tokenizer.js";
-import { Ropewalk } from "../../build/package/load/runtime.js";
-import { Session } from "../../build/package/model/session/session.js";
-import { VocabularyTokenizer } from "../../build/package/text/vocabulary_tokenizer.js";
-import { TABLES } from "../../build/package/worker/remote_api.js";
-import { RemoteObject } from "../../build/package/worker/remote_object.js";
+import { Adapter } from "../../build/package/runtime/model/run/adapter.js";
+import { Model } from "../../build/package/runtime/model/model.js";
+import { missingTokenizer } from "../../build/package/runtime/model/missing_tokenizer.js";
+import { Ropewalk } from "../../build/package/runtime/ropewalk/ropewalk.js";
+import { Session } from "../../build/package/runtime/model/session/session.js";
+import { VocabularyTokenizer } from "../../build/package/runtime/text/vocabulary_tokenizer.js";
+import { TABLES } from "../../build/package/runtime/worker/remote_api.js";
+import { RemoteObject } from "../../build/package/runtime/worker/remote_object.js";
 
 const CLASSES = {
   adapter: Adapter,

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
-import { crc32 as ownCrc32 } from "../../build/package/base/crc32.js";
-import { finishedConfig } from "../../build/package/config/finished_config.js";
-import { readSession, writeSession } from "../../build/package/model/session/image.js";
+import { crc32 as ownCrc32 } from "../../build/package/core/base/crc32.js";
+import { finishedConfig } from "../../build/package/core/config/finished_config.js";
+import { readSession, writeSession } from "../../build/package/runtime/model/session/image.js";
 
 const facts = {
   model: "0123abcd",

@@ -1,7 +1,7 @@
 // Which texts a batch has: all that generate at the same time, without waiting for those that are late.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { TokenBatches } from "../../build/package/model/token_batches.js";
+import { TokenBatches } from "../../build/package/runtime/model/run/token_batches.js";
 
 /** A reader that notes the tokens of each batch. Token 13 can't be read. */
 class Reader {

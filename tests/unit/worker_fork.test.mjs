@@ -1,7 +1,7 @@
 // A session of a Worker that is disposed of while it is forked.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { RemoteObject } from "../../build/package/worker/remote_object.js";
+import { RemoteObject } from "../../build/package/runtime/worker/remote_object.js";
 
 /** Stands for the Worker: notes which of its objects were released. */
 function newClient() {

@@ -3,15 +3,15 @@
  *
  * @packageDocumentation
  */
-import { ropewalkProvider, type RopewalkProvider } from "./ai_sdk/provider.js";
-import type { Model } from "./model/model.js";
-import type { ServingOptions } from "./serving/options.js";
-import type { WorkerModel } from "./worker/remote_api.js";
+import { ropewalkProvider, type RopewalkProvider } from "./apps/ai_sdk/provider.js";
+import type { Model } from "./runtime/model/model.js";
+import type { ServingOptions } from "./apps/serving/options.js";
+import type { WorkerModel } from "./runtime/worker/remote_api.js";
 
-export type { ServingOptions } from "./serving/options.js";
-export type { RopewalkCallOptions } from "./ai_sdk/call_options.js";
-export type { RopewalkProvider } from "./ai_sdk/provider.js";
-export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./ai_sdk/vector_models.js";
+export type { ServingOptions } from "./apps/serving/options.js";
+export type { RopewalkCallOptions } from "./apps/ai_sdk/call_options.js";
+export type { RopewalkProvider } from "./apps/ai_sdk/provider.js";
+export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./apps/ai_sdk/vector_models.js";
 
 /**
  * Makes a model a provider of the AI SDK: `generateText({ model: createRopewalk(model).languageModel(), prompt })`.

@@ -3,11 +3,11 @@
  *
  * @packageDocumentation
  */
-import { type Diagnose, diagnoseOn } from "./doctor/diagnose.js";
-import { webFiles } from "./files/platform.js";
+import { type Diagnose, diagnoseOn } from "./apps/doctor/diagnose.js";
+import { webFiles } from "./runtime/files/platform.js";
 
-export type { Diagnose, DiagnoseOptions } from "./doctor/diagnose.js";
-export * from "./doctor/diagnosis.js";
+export type { Diagnose, DiagnoseOptions } from "./apps/doctor/diagnose.js";
+export * from "./apps/doctor/diagnosis.js";
 
 /** Explains the RoPE of a model. See {@link Diagnose}. */
 export const diagnose: Diagnose = (rw, source, options) => diagnoseOn(webFiles, rw, source, options);

@@ -3,16 +3,16 @@
  *
  * @packageDocumentation
  */
-import { nodeFilePlatform, readLocal } from "./files/platform.node.js";
-import { type Load, loadOn, type Platform } from "./load/load.js";
-import { nodeThreads } from "./load/threads.node.js";
-import { ownWasm } from "./own_wasm.node.js";
-import helperScript from "./wasm/helper_thread.inline.js";
+import { nodeFilePlatform, readLocal } from "./runtime/files/platform.node.js";
+import { type Load, loadOn, type Platform } from "./runtime/ropewalk/load.js";
+import { nodeThreads } from "./core/load/threads.node.js";
+import { ownWasm } from "./platform/own_wasm.node.js";
+import helperScript from "./core/wasm/helper_thread.inline.js";
 
 export * from "./api.js";
 
 const platform: Platform = {
-  glue: async () => (await import("./wasm/ropewalk.js")).default,
+  glue: async () => (await import("./core/wasm/ropewalk.js")).default,
   wasm: ownWasm,
   files: nodeFilePlatform,
   threads: () => nodeThreads(helperScript),

@@ -3,11 +3,11 @@
  *
  * @packageDocumentation
  */
-import { type Load, loadOn, type Platform } from "./load/load.js";
-import { webThreads } from "./load/web_threads.js";
-import { ownHelper } from "./own_helper.js";
-import { ownWasm } from "./own_wasm.js";
-import glue from "./wasm/ropewalk.js";
+import { type Load, loadOn, type Platform } from "./runtime/ropewalk/load.js";
+import { webThreads } from "./core/load/web_threads.js";
+import { ownHelper } from "./platform/own_helper.js";
+import { ownWasm } from "./platform/own_wasm.js";
+import glue from "./core/wasm/ropewalk.js";
 
 export * from "./api.js";
 

@@ -4,9 +4,9 @@
  *
  * @packageDocumentation
  */
-import { type Load, loadOn, type Platform } from "./load/load.js";
-import glue from "./wasm/ropewalk.js";
-import wasm from "./wasm/ropewalk.wasm";
+import { type Load, loadOn, type Platform } from "./runtime/ropewalk/load.js";
+import glue from "./core/wasm/ropewalk.js";
+import wasm from "./core/wasm/ropewalk.wasm";
 
 export * from "./api.js";
 

@@ -4,11 +4,11 @@
  *
  * @packageDocumentation
  */
-import { inlineHelper } from "./inline_helper.js";
-import { inlinePlatform } from "./inline_platform.js";
-import { inlineWasm } from "./inline_wasm.js";
-import { type Load, loadOn, type Platform } from "./load/load.js";
-import { webThreads } from "./load/web_threads.js";
+import { inlineHelper } from "./platform/inline_helper.js";
+import { inlinePlatform } from "./platform/inline_platform.js";
+import { inlineWasm } from "./platform/inline_wasm.js";
+import { type Load, loadOn, type Platform } from "./runtime/ropewalk/load.js";
+import { webThreads } from "./core/load/web_threads.js";
 
 export * from "./api.js";
 

@@ -3,13 +3,13 @@
  *
  * @packageDocumentation
  */
-import type { Model } from "./model/model.js";
-import { type OpenAIClient, openaiClient } from "./openai/client.js";
-import type { ServingOptions } from "./serving/options.js";
-import type { WorkerModel } from "./worker/remote_api.js";
+import type { Model } from "./runtime/model/model.js";
+import { type OpenAIClient, openaiClient } from "./apps/openai/client.js";
+import type { ServingOptions } from "./apps/serving/options.js";
+import type { WorkerModel } from "./runtime/worker/remote_api.js";
 
-export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./openai/client.js";
-export type { ChatRequestFields } from "./openai/chat_request.js";
+export type { CallOptions, CreateCall, ModelList, OpenAIClient } from "./apps/openai/client.js";
+export type { ChatRequestFields } from "./apps/openai/chat_request.js";
 export type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -18,17 +18,17 @@ export type {
   TokenLogprob,
   ToolCall,
   ToolCallDelta,
-} from "./openai/chat_shapes.js";
-export type { CompletionLogprobs } from "./openai/completion_logprobs.js";
-export type { EmbeddingList, EmbeddingRequestFields } from "./openai/embeddings.js";
-export { errorResponse, type ErrorBody } from "./openai/errors.js";
-export type { GenerationFields } from "./openai/generation_request.js";
-export type { ResponseFormat } from "./openai/output_format.js";
-export type { Completion, CompletionRequestFields } from "./openai/text_completions.js";
-export type { Usage } from "./openai/usage.js";
-export type { Ending as Finish } from "./serving/events.js";
-export type { ServingOptions } from "./serving/options.js";
-export type { Tool } from "./serving/tool.js";
+} from "./apps/openai/chat_shapes.js";
+export type { CompletionLogprobs } from "./apps/openai/completion_logprobs.js";
+export type { EmbeddingList, EmbeddingRequestFields } from "./apps/openai/embeddings.js";
+export { errorResponse, type ErrorBody } from "./apps/openai/errors.js";
+export type { GenerationFields } from "./apps/openai/generation_request.js";
+export type { ResponseFormat } from "./apps/openai/output_format.js";
+export type { Completion, CompletionRequestFields } from "./apps/openai/text_completions.js";
+export type { Usage } from "./apps/openai/usage.js";
+export type { Ending as Finish } from "./apps/serving/events.js";
+export type { ServingOptions } from "./apps/serving/options.js";
+export type { Tool } from "./apps/serving/tool.js";
 
 /**
  * OpenAI's methods over a model: `openai(model).chat.completions.create({ messages })`. They take and return what the

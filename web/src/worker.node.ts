@@ -4,15 +4,15 @@
  *
  * @packageDocumentation
  */
-import { fail } from "./base/errors.js";
-import { ownWasm } from "./own_wasm.node.js";
-import { nodeThread } from "./worker/node_thread.node.js";
-import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./worker/load_in.js";
-import type { WorkerRopewalk } from "./worker/remote_api.js";
-import script from "./wasm/worker_thread.inline.js";
+import { fail } from "./core/base/errors.js";
+import { ownWasm } from "./platform/own_wasm.node.js";
+import { nodeThread } from "./runtime/worker/node_thread.node.js";
+import type { Thread } from "./runtime/worker/rpc_client.js";
+import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./runtime/worker/load_in.js";
+import type { WorkerRopewalk } from "./runtime/worker/remote_api.js";
+import script from "./core/wasm/worker_thread.inline.js";
 
-export * from "./worker/api.js";
+export * from "./runtime/worker/api.js";
 
 function startThread(workerUrl: string | undefined): Thread {
   if (workerUrl !== undefined)

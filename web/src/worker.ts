@@ -3,15 +3,15 @@
  *
  * @packageDocumentation
  */
-import { missingFileHint, outsideCache } from "./load/missing_file.js";
-import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./load/other_origin.js";
-import { helperNextTo, ownHelper } from "./own_helper.js";
-import { pageThread } from "./worker/page_thread.js";
-import type { Thread } from "./worker/rpc_client.js";
-import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./worker/load_in.js";
-import type { WorkerRopewalk } from "./worker/remote_api.js";
+import { missingFileHint, outsideCache } from "./core/load/missing_file.js";
+import { addressNextTo, isFromOtherOrigin, moduleWorker } from "./core/load/other_origin.js";
+import { helperNextTo, ownHelper } from "./platform/own_helper.js";
+import { pageThread } from "./runtime/worker/page_thread.js";
+import type { Thread } from "./runtime/worker/rpc_client.js";
+import { loadIn, WORKER_LOAD_OPTIONS, type WorkerLoadOptions } from "./runtime/worker/load_in.js";
+import type { WorkerRopewalk } from "./runtime/worker/remote_api.js";
 
-export * from "./worker/api.js";
+export * from "./runtime/worker/api.js";
 
 const HELP =
   "import from ropewalk/worker/inline, or pass the address of ropewalk/worker_thread.js as load({ workerUrl })";

@@ -4,19 +4,19 @@
  *
  * @packageDocumentation
  */
-import { isNode } from "./base/builtins.node.js";
-import { inlineHelper } from "./inline_helper.js";
-import { inlineWasm } from "./inline_wasm.js";
-import type { LoadOptions } from "./load/load.js";
-import { textWorker } from "./load/text_worker.js";
-import { nodeThread } from "./worker/node_thread.node.js";
-import { pageThread } from "./worker/page_thread.js";
-import type { Thread } from "./worker/rpc_client.js";
-import { loadIn } from "./worker/load_in.js";
-import type { WorkerRopewalk } from "./worker/remote_api.js";
-import script from "./wasm/worker_thread.inline.js";
+import { isNode } from "./core/base/builtins.node.js";
+import { inlineHelper } from "./platform/inline_helper.js";
+import { inlineWasm } from "./platform/inline_wasm.js";
+import type { LoadOptions } from "./runtime/ropewalk/load.js";
+import { textWorker } from "./core/load/text_worker.js";
+import { nodeThread } from "./runtime/worker/node_thread.node.js";
+import { pageThread } from "./runtime/worker/page_thread.js";
+import type { Thread } from "./runtime/worker/rpc_client.js";
+import { loadIn } from "./runtime/worker/load_in.js";
+import type { WorkerRopewalk } from "./runtime/worker/remote_api.js";
+import script from "./core/wasm/worker_thread.inline.js";
 
-export * from "./worker/api.js";
+export * from "./runtime/worker/api.js";
 
 const startThread = (): Thread => ({
   ...(isNode() ? nodeThread(script) : pageThread(textWorker(script, {}), inlineHelper.hint, inlineHelper)),

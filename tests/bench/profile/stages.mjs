@@ -1,6 +1,6 @@
 // A model in the module that measures stages, in Node.
 import { readFile } from "node:fs/promises";
-import { nodeFiles } from "../../../build/package/files/node_files.js";
+import { nodeFiles } from "../../../build/package/runtime/files/node_files.js";
 import { modelFile } from "../models/model_file.mjs";
 import { CONTEXT, tokensAt } from "../models/tokens.mjs";
 import { benchRuntime } from "../run_benchmark.mjs";

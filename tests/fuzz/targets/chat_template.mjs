@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { renderChat } from "../../../build/package/text/chat_template.js";
+import { renderChat } from "../../../build/package/runtime/text/chat_template.js";
 import { endsWell, mutateJson, mutateText } from "../mutate_json.mjs";
 
 export const name = "chat_template";

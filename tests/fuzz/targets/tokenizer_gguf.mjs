@@ -1,7 +1,7 @@
 // Fuzzes the Unigram, WordPiece and RWKV vocabularies of GGUF files, and RWKV's own file: they make a tokenizer that encodes and decodes, or are
 // refused, in a second.
 import { readFileSync } from "node:fs";
-import { tokenizerFrom } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFrom } from "../../../build/package/runtime/text/tokenizer.js";
 import { endsWell, mutateJson } from "../mutate_json.mjs";
 
 export const name = "tokenizer_gguf";

@@ -1,6 +1,6 @@
 // Fuzzes tokenizer.json: a mutated file either makes a tokenizer that encodes and decodes, or is refused with a RopewalkError, in a second.
 import { readFileSync } from "node:fs";
-import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { vocabularies } from "../../text/fixtures.mjs";
 import { endsWell, mutateJson } from "../mutate_json.mjs";
 

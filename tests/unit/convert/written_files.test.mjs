@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { load } from "ropewalk";
-import { byteLevelOf } from "../../../build/package/text/vocabulary.js";
-import { writeGguf } from "../../../build/package/cli/convert/gguf_plan.js";
-import { planSafetensors } from "../../../build/package/cli/convert/quantize_safetensors.js";
-import { openModel } from "../../../build/package/files/model_files.js";
-import { nodeFilePlatform } from "../../../build/package/files/platform.node.js";
+import { byteLevelOf } from "../../../build/package/runtime/text/vocabulary.js";
+import { writeGguf } from "../../../build/package/apps/cli/convert/gguf_plan.js";
+import { planSafetensors } from "../../../build/package/apps/cli/convert/quantize_safetensors.js";
+import { openModel } from "../../../build/package/runtime/files/model_files.js";
+import { nodeFilePlatform } from "../../../build/package/runtime/files/platform.node.js";
 import { randomFrom } from "../grammar/random_text.mjs";
 
 const SEED = Number(process.env.ROPEWALK_SEED ?? 32);

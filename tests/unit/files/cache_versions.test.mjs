@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
-import { cachedFiles, readRecord } from "../../../build/package/files/cache/entries.js";
-import { removeSource } from "../../../build/package/files/cache/models.js";
-import { withCache } from "../../../build/package/files/cache/source.js";
-import { openHttp } from "../../../build/package/files/http/source.js";
-import { readRange } from "../../../build/package/files/byte_source.js";
+import { cachedFiles, readRecord } from "../../../build/package/runtime/files/cache/entries.js";
+import { removeSource } from "../../../build/package/runtime/files/cache/models.js";
+import { withCache } from "../../../build/package/runtime/files/cache/source.js";
+import { openHttp } from "../../../build/package/runtime/files/http/source.js";
+import { readRange } from "../../../build/package/runtime/files/byte_source.js";
 import { memoryStore, randomNumbers, runInOrder } from "../../files/schedule.mjs";
 
 const SIZE = 1_500_000; // the first megabyte comes with opening a file, the rest in later requests

@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { gguf } from "@huggingface/gguf";
-import { nodeFiles } from "../../../build/package/files/node_files.js";
-import { WEIGHT_FORMATS } from "../../../build/package/files/weight_formats.js";
+import { nodeFiles } from "../../../build/package/runtime/files/node_files.js";
+import { WEIGHT_FORMATS } from "../../../build/package/core/quantize/weight_formats.js";
 import { fetchOnly, openModel } from "../../files/reading.mjs";
 
 const root = join(import.meta.dirname, "..", "..", "golden", "tiny_models");

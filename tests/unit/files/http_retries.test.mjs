@@ -181,7 +181,12 @@ test("a silent server is retried, then the download fails", async (t) => {
 
   const cut = await server(t, stalled(2));
   const model = await open(cut, { retries: 1, timeout: 1000 });
-  await expectError(readWhole(model), "NETWORK", field, /sent nothing for 1 s, and gave up after 2 attempts; try again later/);
+  await expectError(
+    readWhole(model),
+    "NETWORK",
+    field,
+    /sent nothing for 1 s, and gave up after 2 attempts; try again later/,
+  );
   assert.deepEqual(
     cut.requests.slice(1).map(({ start }) => start),
     [1 << 20, (1 << 20) + 1000],

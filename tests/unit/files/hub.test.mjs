@@ -1,9 +1,9 @@
 // Models by name: which file of a repository is chosen, what each refusal says, and that a token goes to the Hub only.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { parseHubName, parseHubNameInPage } from "../../../build/package/files/hub/name.js";
-import { chooseModel } from "../../../build/package/files/hub/choose.js";
-import { hubAddress } from "../../../build/package/files/hub/access.js";
+import { parseHubName, parseHubNameInPage } from "../../../build/package/runtime/files/hub/name.js";
+import { chooseModel } from "../../../build/package/runtime/files/hub/choose.js";
+import { hubAddress } from "../../../build/package/runtime/files/hub/access.js";
 import { ggufBytes } from "../../files/gguf_writer.mjs";
 import { commitOf, serveHub, TOKEN } from "../../files/hub.mjs";
 import {

@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test from "node:test";
-import { hubFolder, nodeDisk } from "../../../build/package/files/hub/disk.node.js";
-import { openFiles } from "../../../build/package/files/model_files.js";
-import { nodeFilePlatform } from "../../../build/package/files/platform.node.js";
-import { readRange } from "../../../build/package/files/byte_source.js";
+import { hubFolder, nodeDisk } from "../../../build/package/runtime/files/hub/disk.node.js";
+import { openFiles } from "../../../build/package/runtime/files/model_files.js";
+import { nodeFilePlatform } from "../../../build/package/runtime/files/platform.node.js";
+import { readRange } from "../../../build/package/runtime/files/byte_source.js";
 import { ggufBytes } from "../../files/gguf_writer.mjs";
 import { commitOf, gitDigest, serveHub, sha256 } from "../../files/hub.mjs";
 import { cachedModels, deleteCachedModel, expectError, expectIntact, openModel } from "../../files/reading.mjs";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { pathToFileURL } from "node:url";
-import { nodeFiles } from "../../../build/package/files/node_files.js";
+import { nodeFiles } from "../../../build/package/runtime/files/node_files.js";
 import { ggufBytes, ggufHeader, writeGguf } from "../../files/gguf_writer.mjs";
 import { fetchOnly, expectError, expectIntact, fileOf, openModel, readWhole } from "../../files/reading.mjs";
 import { ggufModel, ggufParts, patternOf, safetensorsFolder, shardedFolder } from "../../files/tiny_models.mjs";

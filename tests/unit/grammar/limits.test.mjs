@@ -1,7 +1,7 @@
 // Small formats that would take minutes or fill the memory: they are refused, or followed, in little time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Formats } from "../../../build/package/grammar/formats.js";
+import { Formats } from "../../../build/package/runtime/grammar/formats.js";
 
 const texts = ["", ...Array.from({ length: 128 }, (_, i) => String.fromCharCode(i)), "aaaa", '{"', '":'];
 const bytes = texts.map((text) => Uint8Array.from(Buffer.from(text)));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Formats } from "../../../build/package/grammar/formats.js";
+import { Formats } from "../../../build/package/runtime/grammar/formats.js";
 
 const { tokens, cases } = JSON.parse(
   await readFile(new URL("../../golden/grammar_masks.json", import.meta.url), "utf8"),

@@ -1,11 +1,11 @@
 // Regular expressions and grammars as formats: what they allow, compared with RegExp, and what they refuse.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Automaton, DEAD } from "../../../build/package/grammar/automaton.js";
-import { formatGrammar } from "../../../build/package/grammar/format.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
-import { rangesOf } from "../../../build/package/grammar/sets.js";
-import { utf8Sequences } from "../../../build/package/grammar/utf8.js";
+import { Automaton, DEAD } from "../../../build/package/runtime/grammar/automaton.js";
+import { formatGrammar } from "../../../build/package/runtime/grammar/format.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
+import { rangesOf } from "../../../build/package/runtime/grammar/sets.js";
+import { utf8Sequences } from "../../../build/package/runtime/grammar/utf8.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 
 const automatonOf = (format) => new Automaton(networkOf(formatGrammar(format), "format"));

@@ -5,9 +5,9 @@ import Ajv2019 from "ajv/dist/2019.js";
 import Ajv2020 from "ajv/dist/2020.js";
 import AjvDraft4 from "ajv-draft-04";
 import addFormats from "ajv-formats";
-import { Automaton, DEAD } from "../../../build/package/grammar/automaton.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
-import { schemaGrammar } from "../../../build/package/grammar/schema/convert.js";
+import { Automaton, DEAD } from "../../../build/package/runtime/grammar/automaton.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
+import { schemaGrammar } from "../../../build/package/runtime/grammar/schema/convert.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 
 const VALIDATORS = {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
-import { schemaGrammar } from "../../../build/package/grammar/schema/convert.js";
+import { schemaGrammar } from "../../../build/package/runtime/grammar/schema/convert.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 import { checkSchema } from "./schema_checks.mjs";
 

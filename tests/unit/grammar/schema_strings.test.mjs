@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod/v4";
-import { Automaton } from "../../../build/package/grammar/automaton.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
-import { schemaGrammar } from "../../../build/package/grammar/schema/convert.js";
+import { Automaton } from "../../../build/package/runtime/grammar/automaton.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
+import { schemaGrammar } from "../../../build/package/runtime/grammar/schema/convert.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 import { accepts, checkSchema, grammarOf } from "./schema_checks.mjs";
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Automaton } from "../../../build/package/grammar/automaton.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
-import { schemaGrammar } from "../../../build/package/grammar/schema/convert.js";
+import { Automaton } from "../../../build/package/runtime/grammar/automaton.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
+import { schemaGrammar } from "../../../build/package/runtime/grammar/schema/convert.js";
 import { randomFrom, textsOf } from "./random_text.mjs";
 import { accepts, checkSchema, grammarOf, validatorOf } from "./schema_checks.mjs";
 

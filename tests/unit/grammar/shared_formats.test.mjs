@@ -1,10 +1,10 @@
 // Texts that share a format: each stays right when another one makes the automaton forget its states.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FormatMatcher, Formats, KnownFormat } from "../../../build/package/grammar/formats.js";
-import { formatGrammar } from "../../../build/package/grammar/format.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
-import { tokenTrie } from "../../../build/package/grammar/token_trie.js";
+import { FormatMatcher, Formats, KnownFormat } from "../../../build/package/runtime/grammar/formats.js";
+import { formatGrammar } from "../../../build/package/runtime/grammar/format.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
+import { tokenTrie } from "../../../build/package/runtime/grammar/token_trie.js";
 import { randomFrom } from "./random_text.mjs";
 
 const texts = ["", ...'[]{}",:0123456789abcdefghij \n', "[[", "]]", '":', '{"', "ab", "abc", "12", '"a'];

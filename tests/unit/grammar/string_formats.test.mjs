@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Automaton } from "../../../build/package/grammar/automaton.js";
-import { networkOf } from "../../../build/package/grammar/network.js";
+import { Automaton } from "../../../build/package/runtime/grammar/automaton.js";
+import { networkOf } from "../../../build/package/runtime/grammar/network.js";
 import { accepts, grammarOf } from "./schema_checks.mjs";
 
 const folder = process.env.ROPEWALK_RANDOM ?? join(import.meta.dirname, "..", "..", "golden", "random");

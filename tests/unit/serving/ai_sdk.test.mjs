@@ -18,7 +18,7 @@ import {
 import { load } from "ropewalk";
 import { createRopewalk } from "ropewalk/ai-sdk";
 import { load as loadWorker } from "ropewalk/worker";
-import { chatMessages } from "../../../build/package/ai_sdk/messages.js";
+import { chatMessages } from "../../../build/package/apps/ai_sdk/messages.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 

@@ -4,9 +4,9 @@
 // compare: --cases 20000
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
-import { answerFormat } from "../../../build/package/serving/calls/call_formats.js";
-import { markControl } from "../../../build/package/text/control_text.js";
+import { answerReader } from "../../../build/package/apps/serving/calls/answer_reader.js";
+import { answerFormat } from "../../../build/package/apps/serving/calls/call_formats.js";
+import { markControl } from "../../../build/package/runtime/text/control_text.js";
 import { FORMATS, Written } from "./call_writers.mjs";
 import { Draw } from "./draw.mjs";
 

@@ -1,8 +1,8 @@
 // How models write tool calls and reasoning: derived from chat templates, and read in pieces of any size.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerReader } from "../../../build/package/serving/calls/answer_reader.js";
-import { answerFormat } from "../../../build/package/serving/calls/call_formats.js";
+import { answerReader } from "../../../build/package/apps/serving/calls/answer_reader.js";
+import { answerFormat } from "../../../build/package/apps/serving/calls/call_formats.js";
 
 const toolOf = (name, properties) => ({
   type: "function",

@@ -1,7 +1,7 @@
 // Callers that leave: what they asked for ends, and takes no place.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { RequestQueue } from "../../../build/package/cli/serve/queue.js";
+import { RequestQueue } from "../../../build/package/apps/cli/serve/queue.js";
 import { createRopewalk } from "../../../build/package/ai_sdk.js";
 
 /** A model that reads prompts until it is aborted. */

@@ -1,8 +1,8 @@
 // The sessions of served calls, with a model whose steps the test lets go on one by one.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { RopewalkError } from "../../../build/package/base/errors.js";
-import { PromptSessions } from "../../../build/package/serving/prompt_sessions.js";
+import { RopewalkError } from "../../../build/package/core/base/errors.js";
+import { PromptSessions } from "../../../build/package/apps/serving/prompt_sessions.js";
 
 const ended = { finish: {} };
 const tick = () => new Promise((resolve) => setImmediate(resolve));

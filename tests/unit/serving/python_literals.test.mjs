@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { pythonValue } from "../../../build/package/serving/calls/python_literal.js";
+import { pythonValue } from "../../../build/package/apps/serving/calls/python_literal.js";
 
 const folder = process.env.ROPEWALK_RANDOM ?? fileURLToPath(new URL("../../golden/random/", import.meta.url));
 const cases = JSON.parse(readFileSync(join(folder, "python_literals.json"), "utf8"));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { renderChat } from "../../../build/package/text/chat_template.js";
+import { renderChat } from "../../../build/package/runtime/text/chat_template.js";
 import { expectRendered, golden, readGolden, render } from "../../text/rendering.mjs";
 
 for (const { template, conversation, ...expected } of golden.cases) {

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { renderPrompt } from "../../../build/package/text/chat_template.js";
-import { encodeChat, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { renderPrompt } from "../../../build/package/runtime/text/chat_template.js";
+import { encodeChat, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = process.env.ROPEWALK_RANDOM ?? join(root, "golden", "random");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { randomText } from "../../text/random_texts.mjs";
 
 const golden = JSON.parse(readFileSync(new URL("../../text/encoder_vocabularies.json", import.meta.url), "utf8"));

@@ -6,7 +6,7 @@ import {
   tokenizerFromFiles,
   tokenizerFromGguf,
   tokenizerFromJson,
-} from "../../../build/package/text/tokenizer.js";
+} from "../../../build/package/runtime/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const key = (name) => `tokenizer.ggml.${name}`;

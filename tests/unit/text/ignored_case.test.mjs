@@ -1,7 +1,7 @@
 // Classes of characters that ignore case, as Oniguruma reads them. The words are those of Hugging Face's tokenizers 0.23.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 
 /** The words of a Split that isolates the matches of a pattern. */
 async function wordsOf(pattern, text, words) {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/text/pre_tokenizers.js";
-import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/runtime/text/pre_tokenizers.js";
+import { encodeChat, tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const hashes = JSON.parse(readFileSync(new URL("../../text/llama_cpp_ids.json", import.meta.url), "utf8"));

@@ -1,9 +1,9 @@
 // Messages in the form that a template reads, and what a prompt lacks. The texts are what Jinja2 renders from that form.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { renderChat, renderPrompt } from "../../../build/package/text/chat_template.js";
-import { encodeChat, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
-import { templatesOf } from "../../../build/package/text/chat/named_templates.js";
+import { renderChat, renderPrompt } from "../../../build/package/runtime/text/chat_template.js";
+import { encodeChat, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
+import { templatesOf } from "../../../build/package/runtime/text/chat/named_templates.js";
 
 const user = (content) => ({ role: "user", content });
 const call = (args, more) => ({ type: "function", function: { name: "tie", arguments: args }, ...more });

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { matchesOf } from "../../../build/package/text/pattern/limited_pattern.js";
-import { compile } from "../../../build/package/text/pattern/matcher.js";
-import { PATTERNS } from "../../../build/package/text/pre_tokenizers.js";
-import { withFixedClasses } from "../../../build/package/text/unicode/classes.js";
-import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { matchesOf } from "../../../build/package/runtime/text/pattern/limited_pattern.js";
+import { compile } from "../../../build/package/runtime/text/pattern/matcher.js";
+import { PATTERNS } from "../../../build/package/runtime/text/pre_tokenizers.js";
+import { withFixedClasses } from "../../../build/package/runtime/text/unicode/classes.js";
+import { tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { randomNumbers } from "../../files/schedule.mjs";
 import { vocabularies } from "../../text/fixtures.mjs";
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = process.env.ROPEWALK_RANDOM ?? join(root, "golden", "random");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { renderChat } from "../../../build/package/text/chat_template.js";
+import { renderChat } from "../../../build/package/runtime/text/chat_template.js";
 
 const folder = process.env.ROPEWALK_RANDOM ?? fileURLToPath(new URL("../../golden/random", import.meta.url));
 const { seed, cases } = JSON.parse(readFileSync(join(folder, "messages.json"), "utf8"));

@@ -2,7 +2,7 @@
 // of the package tokenizers 0.23.3.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { asRustReads } from "../../../build/package/text/components/rust_number.js";
+import { asRustReads } from "../../../build/package/runtime/text/components/rust_number.js";
 
 test("scores whose last bit differs", () => {
   for (const [written, read] of [

@@ -1,7 +1,7 @@
 // Streaming decoding of tokens.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const tokenizers = [

@@ -1,7 +1,7 @@
 // Templates of hostile files: they end, with text or an error that says why, and never take the process down.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { renderChat } from "../../../build/package/text/chat_template.js";
+import { renderChat } from "../../../build/package/runtime/text/chat_template.js";
 
 const messages = [{ role: "user", content: "Heave!" }];
 /** Of the processor. Each takes less than a second; without the budget, minutes to years. */

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/text/pre_tokenizers.js";
-import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/text/tokenizer.js";
+import { PRE_TOKENIZERS, preTokenizerOf, splitWords } from "../../../build/package/runtime/text/pre_tokenizers.js";
+import { tokenizerFromGguf, tokenizerFromJson } from "../../../build/package/runtime/text/tokenizer.js";
 import { byteLevelMetadata, sentencePieceMetadata, vocabularies } from "../../text/fixtures.mjs";
 
 const { texts, byte_level, sentence_piece, llama_json } = vocabularies;

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { crc32 } from "../../../build/package/base/crc32.js";
-import { tokenizerFrom } from "../../../build/package/text/tokenizer.js";
+import { crc32 } from "../../../build/package/core/base/crc32.js";
+import { tokenizerFrom } from "../../../build/package/runtime/text/tokenizer.js";
 import { partsOf, readTiny } from "../../files/model_parts.mjs";
 
 const FILE = "rwkv_vocab_v20230424.txt";

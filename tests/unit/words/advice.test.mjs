@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Command } from "commander";
-import * as advise from "../../../build/package/base/advice.js";
-import { changed, fail, RopewalkError } from "../../../build/package/base/errors.js";
-import { inSdkWords } from "../../../build/package/ai_sdk/sdk_words.js";
-import { inCommandWords } from "../../../build/package/cli/command_words.js";
-import { inServerWords } from "../../../build/package/cli/serve/server_words.js";
+import * as advise from "../../../build/package/core/base/advice.js";
+import { changed, fail, RopewalkError } from "../../../build/package/core/base/errors.js";
+import { inSdkWords } from "../../../build/package/apps/ai_sdk/sdk_words.js";
+import { inCommandWords } from "../../../build/package/apps/cli/command_words.js";
+import { inServerWords } from "../../../build/package/apps/cli/serve/server_words.js";
 
 /** A command whose options have the names of the real ones. */
 function commandWith(words = []) {

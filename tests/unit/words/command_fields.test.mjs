@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Command } from "commander";
-import { RopewalkError } from "../../../build/package/base/errors.js";
-import { inCommandWords } from "../../../build/package/cli/command_words.js";
+import { RopewalkError } from "../../../build/package/core/base/errors.js";
+import { inCommandWords } from "../../../build/package/apps/cli/command_words.js";
 
 /** A command whose options have the names of the real ones. */
 function commandWith(words) {

@@ -1,4 +1,4 @@
-"""Writes web/src/model/architectures/class_defaults.ts: what the config classes of transformers have for keys that a config.json leaves
+"""Writes web/src/runtime/model/config/class_defaults.ts: what the config classes of transformers have for keys that a config.json leaves
 out, and other names of their keys.
 
     python class_defaults.py           write the file

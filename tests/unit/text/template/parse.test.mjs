@@ -1,9 +1,9 @@
 // The grammar of templates: precedence as in Jinja2 3.1.6, linear time, one parse for each template, and clear errors.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { renderChat } from "../../../../build/package/text/chat_template.js";
-import { parse } from "../../../../build/package/text/template/parse/parser.js";
-import { programOf } from "../../../../build/package/text/template/template.js";
+import { renderChat } from "../../../../build/package/runtime/text/chat_template.js";
+import { parse } from "../../../../build/package/runtime/text/template/parse/parser.js";
+import { programOf } from "../../../../build/package/runtime/text/template/template.js";
 
 const messages = [{ role: "user", content: "Heave!" }];
 const render = (template) => renderChat(template, messages, { onWarning: () => {} });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { strftime } from "../../../../build/package/text/template/strftime.js";
+import { strftime } from "../../../../build/package/runtime/text/template/strftime.js";
 
 const folder = process.env.ROPEWALK_RANDOM ?? join(import.meta.dirname, "..", "..", "..", "golden", "random");
 const cases = JSON.parse(readFileSync(join(folder, "strftime.json"), "utf8"));

@@ -1,0 +1,52 @@
+// Parsers of option values.
+import { InvalidArgumentError } from "commander";
+import { nearest } from "../../core/base/options.js";
+
+/** Parses an integer from `min` to `max`. `must` begins the sentence of its errors. */
+export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER, must = "Must"): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(
+      `${must} be an integer ${max === Number.MAX_SAFE_INTEGER && !(value > max) ? `from ${min} up` : `from ${min} to ${max}`}.`,
+    );
+  };
+}
+
+/** Parses a number from `min` to `max`. */
+export function parseNumber(min = -Infinity, max = Infinity, must = "Must"): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== "" && Number.isFinite(value) && value >= min && value <= max) return value;
+    const range = [
+      min > -Infinity ? ` from ${min}` : "",
+      max < Infinity ? ` to ${max}` : min > -Infinity ? " up" : "",
+    ].join("");
+    throw new InvalidArgumentError(`${must} be a number${range}.`);
+  };
+}
+
+/** Parses a number above `min`. */
+export function parseNumberAbove(min: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isFinite(value) && value > min) return value;
+    throw new InvalidArgumentError(`Must be a number above ${min}.`);
+  };
+}
+
+/** Parses one of some lowercase names, in either case. */
+export function parseName<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const found = names.find((name) => name === text.toLowerCase());
+    if (found !== undefined) return found;
+    const near = nearest(text, names, 2);
+    const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+    throw new InvalidArgumentError(`Must be one of ${names.join(", ")}.${hint}`);
+  };
+}
+
+/** Collects the values of an option that can be repeated. */
+export function repeatable<Value>(parse: (text: string) => Value): (text: string, previous?: Value[]) => Value[] {
+  return (text, previous = []) => [...previous, parse(text)];
+}

@@ -1,0 +1,139 @@
+// Options that change a model's RoPE, and named scalings such as `yarn:4`.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { fail } from "../../core/base/errors.js";
+import type { RopeOverrides, ScalingOverrides } from "../../core/config/overrides.js";
+import { TYPE_KEYS } from "../../core/config/rope_fields.js";
+import { hasRamp, needs, reads } from "../../core/config/scaling.js";
+import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../../core/config/types.js";
+import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./options.js";
+
+/** Values of the options that {@link addRopeOptions} adds. */
+export interface RopeFlags {
+  ropeType?: RopeType;
+  factor?: number;
+  trainedLength?: number;
+  theta?: number;
+  pairing?: NonNullable<RopeOverrides["pairing"]>;
+  compat?: NonNullable<RopeOverrides["compat"]>;
+  set?: readonly Setting[];
+}
+
+/** A config key and its new value. */
+type Setting = readonly [path: readonly string[], value: unknown];
+
+/** A scaling, with its name on the command line. */
+export interface NamedScaling {
+  /** The argument, for legends and columns. */
+  name: string;
+  overrides: RopeOverrides;
+}
+
+/** Adds the options that change a model's RoPE. They're the same in every command. */
+export function addRopeOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--rope-type <type>", "scaling type that replaces the model's").choices(ROPE_TYPES))
+    .option("--factor <n>", "scaling factor: extended length / trained length, at least 1", parseNumber(1))
+    .option("--trained-length <n>", "trained context length (original_max_position_embeddings)", parseInteger(1))
+    .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
+    .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
+    .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
+    .option(
+      "--set <key=value>",
+      "set any other config key to a JSON value, for example rope_scaling.beta_fast=16",
+      repeatable(parseSetting),
+    );
+}
+
+/** Config overrides from the flags; undefined if there are none. @throws INVALID_ARGUMENT if a flag that another needs is missing */
+export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
+  const overrides: Record<string, unknown> = {};
+  const settings: Setting[] = [
+    // a scaling type replaces the model's scaling completely
+    [["rope_scaling", "rope_type"], flags.ropeType],
+    [["rope_scaling", "replace"], flags.ropeType === undefined ? undefined : true],
+    [["rope_scaling", "factor"], flags.factor],
+    [["rope_scaling", "original_max_position_embeddings"], flags.trainedLength],
+    [["rope_theta"], flags.theta],
+    [["pairing"], flags.pairing],
+    [["compat"], flags.compat],
+    ...(flags.set ?? []),
+  ];
+  for (const [path, value] of settings) if (value !== undefined) setAt(overrides, path, value);
+  checkFactor(flags.ropeType, overrides);
+  return Object.keys(overrides).length > 0 ? overrides : undefined;
+}
+
+/** Throws INVALID_ARGUMENT for a scaling type that would change nothing. The config refuses other types. */
+function checkFactor(ropeType: RopeType | undefined, overrides: RopeOverrides): void {
+  // such a type computes a missing factor from two lengths, and does nothing if it is 1
+  if (ropeType === undefined || !hasRamp(ropeType)) return;
+  const { factor, original_max_position_embeddings: original } = overrides.rope_scaling ?? {};
+  const lengths = [original, overrides.original_max_position_embeddings, overrides.max_position_embeddings];
+  if ([factor, ...lengths].some((value) => value !== undefined)) return;
+  const message = `is required for --rope-type ${ropeType}, for example --factor 4 (or --trained-length)`;
+  fail("INVALID_ARGUMENT", "--factor", message);
+}
+
+/** Keys that `type:factor:length` can set. */
+const GIVEN = ["factor", "alpha", "original_max_position_embeddings"];
+
+/** The key that the number of `type:number` sets. */
+const factorOf = (type: RopeType): "factor" | "alpha" => (reads(type, "alpha") ? "alpha" : "factor");
+
+/** Types that need no other keys, and read a factor. */
+const NAMED_BY_FACTOR = ROPE_TYPES.filter(
+  (type) => reads(type, factorOf(type)) && TYPE_KEYS[type][0].every((key) => GIVEN.includes(key)),
+);
+
+/** Help text for {@link parseScaling}. */
+export const SCALING =
+  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; repeatable";
+
+/**
+ * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or
+ * `yarn:4:8192`. A type replaces the model's scaling. The trained length defaults to `max_position_embeddings` of the
+ * config.
+ */
+export function parseScaling(text: string): NamedScaling {
+  if (text === "own") return { name: text, overrides: {} };
+  if (text === "none") return { name: text, overrides: { rope_scaling: null } };
+  const [type = "", factor, length, ...rest] = text.split(":");
+  const types = `Types are ${NAMED_BY_FACTOR.join(", ")}.`;
+  if (!ROPE_TYPES.includes(type as RopeType) || rest.length > 0)
+    throw new InvalidArgumentError(`Must be own, none or type:factor, for example yarn:4. ${types}`);
+  if (!NAMED_BY_FACTOR.includes(type as RopeType))
+    throw new InvalidArgumentError(`${type} isn't given by a factor alone; use --rope-type and --set. ${types}`);
+  const name = type as RopeType;
+  if (factor === undefined && (needs(name, factorOf(name)) || hasRamp(name)))
+    throw new InvalidArgumentError(`Needs a factor, for example ${type}:4.`);
+  const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
+  if (factor !== undefined) rope_scaling[factorOf(name)] = parseNumber(1, undefined, "The factor must")(factor);
+  if (length !== undefined)
+    rope_scaling.original_max_position_embeddings = parseInteger(1, undefined, "The trained length must")(length);
+  return { name: text, overrides: { rope_scaling } };
+}
+
+function parseSetting(text: string): Setting {
+  const separator = text.indexOf("=");
+  const [path, value] = [text.slice(0, Math.max(separator, 0)).split("."), text.slice(separator + 1)];
+  // "__proto__" would change the prototype of all objects
+  if (path.some((key) => key === "" || key === "__proto__"))
+    throw new InvalidArgumentError("Must be key=value, for example rope_scaling.beta_fast=16.");
+  try {
+    return [path, JSON.parse(value)];
+  } catch {
+    return [path, value]; // strings don't need quotes
+  }
+}
+
+function setAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [key, ...rest] = path as [string, ...string[]];
+  if (rest.length === 0) {
+    target[key] = value;
+    return;
+  }
+  const inner = target[key];
+  const next = typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : {};
+  target[key] = next;
+  setAt(next, rest, value);
+}

@@ -1,0 +1,246 @@
+// The paths of the server. What they answer is made by web/src/apps/openai.
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { messageOf, show } from "../../../core/base/show.js";
+import type { AdapterOptions } from "../../../index.node.js";
+import { type OpenAIClient, openaiClient } from "../../openai/client.js";
+import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
+import type { ServedModel } from "../../serving/served_model.js";
+import { RequestQueue } from "./queue.js";
+import { inServerWords } from "./server_words.js";
+
+/** Settings of the server. */
+export interface AppSettings {
+  /** Bearer token that requests must have. */
+  token: string | undefined;
+  /** Origins whose pages may read answers; `*` for all. */
+  origins: readonly string[];
+  /** Bytes of the largest request. */
+  maxBody: number;
+  /** Number of requests that run at the same time. */
+  parallel: number;
+  /** Number of requests that may wait. */
+  maxQueue: number;
+  /** Whether only this machine reaches the server. */
+  isLocal: boolean;
+  /** Model name in responses. */
+  name: string | undefined;
+  /** Adapters of all requests. */
+  adapters: AdapterOptions | undefined;
+  /** How chats are rendered. */
+  chats?: Pick<NonNullable<Parameters<typeof openaiClient>[1]>, "templateName" | "parseSpecial" | "onWarning">;
+}
+
+/** The server, without its port. */
+export interface App {
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** Number of requests that the model has been asked for. */
+  requests(): number;
+  /** Aborts what runs, waits for it, and frees the session. */
+  close(): Promise<void>;
+}
+
+type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
+
+export function createApp(model: ServedModel, settings: AppSettings): App {
+  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters, chats } = settings;
+  const client = openaiClient(model, {
+    ...chats,
+    parallel,
+    ...(name !== undefined && { name }),
+    ...(adapters && { adapters }),
+  });
+  const queue = new RequestQueue(parallel, maxQueue);
+  const closing = new AbortController();
+  const running = new Set<Promise<void>>();
+  let requests = 0;
+
+  const app = new Hono({ strict: false }); // a path may end with a slash
+  const failure = (error: unknown): { status: number; body: ErrorBody } => {
+    if (closing.signal.aborted) return { status: 503, body: errorBody("the server is closing", "server_error") };
+    return errorResponse(inServerWords(error));
+  };
+  app.onError((error, c) => {
+    const { status, body } = failure(error);
+    return c.json(body, status as 400);
+  });
+  app.notFound((c) =>
+    c.json(errorBody(`${c.req.method} ${c.req.path} isn't a path of this server`, "invalid_request_error"), 404),
+  );
+  if (origins.length > 0) app.use(cors({ origin: origins.includes("*") ? "*" : [...origins] }));
+  app.use(async (c, next) => {
+    // a page of another site can give its own name this machine's address
+    if (isLocal && !isLoopbackName(new URL(c.req.url).hostname))
+      return c.json(
+        errorBody("the host must be localhost, or an address of this machine", "invalid_request_error"),
+        403,
+      );
+    if (token !== undefined && c.req.path !== "/health" && !hasToken(c.req.header("authorization"), token)) {
+      c.header("WWW-Authenticate", "Bearer");
+      return c.json(
+        errorBody("the bearer token is missing or wrong", "authentication_error", null, "invalid_api_key"),
+        401,
+      );
+    }
+    return next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: maxBody,
+      onError: (c) => c.json(errorBody(`the request is larger than ${maxBody} bytes`, "invalid_request_error"), 413),
+    }),
+  );
+
+  const answer = async (c: Context, create: Create): Promise<Response> => {
+    // pages of other sites can send any other type without being asked for their origin
+    if (!/^application\/json\b/i.test(c.req.header("content-type") ?? ""))
+      return c.json(errorBody("the content type must be application/json", "invalid_request_error"), 415);
+    const coding = c.req.header("content-encoding") ?? "identity";
+    if (!/^identity$/i.test(coding))
+      return c.json(errorBody(`the body must not be encoded (got ${coding})`, "invalid_request_error"), 415);
+    let body: unknown;
+    try {
+      body = await c.req.json();
+    } catch (error) {
+      return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
+    }
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
+    const entered = queue.enter(signal);
+    if (entered === undefined) {
+      c.header("Retry-After", "5");
+      return c.json(
+        errorBody("too many requests are waiting; try again later", "rate_limit_error", null, "queue_full"),
+        429,
+      );
+    }
+    requests += 1;
+    const leave = await entered;
+    let finished!: () => void;
+    const done = new Promise<void>((resolve) => (finished = resolve));
+    running.add(done);
+    const end = (): void => {
+      leave();
+      running.delete(done);
+      finished();
+    };
+    let isStream = false;
+    try {
+      signal.throwIfAborted();
+      const result = await create(body as never, { signal });
+      if (!isChunks(result)) return c.json(result as object);
+      const first = await result.next(); // errors until here have a status
+      isStream = true;
+      return eventStream(first, result, { leaving, end, failure });
+    } finally {
+      if (!isStream) end();
+    }
+  };
+
+  const { create: chat } = client.chat.completions;
+  app.post("/v1/chat/completions", (c) => answer(c, chat as Create));
+  app.post("/v1/completions", (c) => answer(c, client.completions.create as Create));
+  app.post("/v1/embeddings", (c) => answer(c, client.embeddings.create as Create));
+  addReadPaths(app, client);
+  refuseOtherMethods(app);
+
+  return {
+    fetch: (request) => app.fetch(request),
+    requests: () => requests,
+    close: async () => {
+      closing.abort();
+      await Promise.all(running);
+      client.dispose();
+    },
+  };
+}
+
+function addReadPaths(app: Hono, client: OpenAIClient): void {
+  app.get("/health", (c) => c.json({ status: "ok" }));
+  app.get("/v1/models", (c) => c.json(client.models.list()));
+  app.get("/v1/models/:id", (c) => {
+    const [model] = client.models.list().data;
+    const id = c.req.param("id");
+    if (id === model!.id) return c.json(model);
+    const message = `there is no model ${show(id)} here; this server has ${show(model!.id)}`;
+    return c.json(errorBody(message, "invalid_request_error", "model", "model_not_found"), 404);
+  });
+}
+
+/** Paths that exist with another method. */
+function refuseOtherMethods(app: Hono): void {
+  const methods = new Map<string, string>();
+  for (const { path, method } of app.routes) if (method !== "ALL") methods.set(path, method);
+  for (const [path, method] of methods)
+    app.all(path, (c) => {
+      c.header("Allow", method);
+      return c.json(errorBody(`${c.req.path} only takes ${method}`, "invalid_request_error"), 405);
+    });
+}
+
+type Chunks = AsyncGenerator<object, void, void>;
+
+function isChunks(result: unknown): result is Chunks {
+  return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+}
+
+interface Streaming {
+  /** Aborts the generation. */
+  leaving: AbortController;
+  /** Called once, when the stream has ended. */
+  end: () => void;
+  failure: (error: unknown) => { body: ErrorBody };
+}
+
+/** Sends chunks as events. The client that goes away aborts the generation. */
+function eventStream(
+  first: IteratorResult<object, void>,
+  chunks: Chunks,
+  { leaving, end, failure }: Streaming,
+): Response {
+  const encoder = new TextEncoder();
+  const event = (data: string): Uint8Array => encoder.encode(`data: ${data}\n\n`);
+  let next: IteratorResult<object, void> | undefined = first;
+  let hasEnded = false;
+  const endOnce = (): void => {
+    if (!hasEnded) end();
+    hasEnded = true;
+  };
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = next ?? (await chunks.next());
+        next = undefined;
+        if (done !== true) {
+          controller.enqueue(event(JSON.stringify(value)));
+          return;
+        }
+        controller.enqueue(event("[DONE]"));
+      } catch (error) {
+        if (!leaving.signal.aborted) controller.enqueue(event(JSON.stringify(failure(error).body)));
+      }
+      endOnce();
+      controller.close();
+    },
+    async cancel() {
+      leaving.abort();
+      await chunks.return().catch(() => undefined);
+      endOnce();
+    },
+  });
+  return new Response(stream, {
+    headers: { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" },
+  });
+}
+
+function isLoopbackName(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
+}
+
+function hasToken(header: string | undefined, token: string): boolean {
+  const given = /^bearer +(.*)$/i.exec(header ?? "")?.[1] ?? "";
+  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(given), hash(token));
+}

@@ -1,9 +1,0 @@
-// The wasm files inside JavaScript. Each is a file of its own, which is loaded only when it is used.
-import type { WasmFile } from "./load/load.js";
-
-/** Returns the bytes of a wasm file. @internal */
-export async function inlineWasm(file: WasmFile): Promise<Uint8Array> {
-  const { default: base64 } =
-    file === "relaxed" ? await import("./wasm/ropewalk.relaxed.inline.js") : await import("./wasm/ropewalk.inline.js");
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-}

@@ -1,0 +1,219 @@
+// Caches files from a server piece by piece as they are read.
+import * as advise from "../../../core/base/advice.js";
+import { RopewalkError } from "../../../core/base/errors.js";
+import { type ByteSource, MissingFile, readRange } from "../byte_source.js";
+import { networkError } from "../errors.js";
+import type { OpenUrl } from "../http/urls.js";
+import { type CacheRecord, changeFile, keyOf, readRecord, removeOrphans, versionOf, writeRecord } from "./entries.js";
+import { withLock } from "../locks.js";
+import { collectOrphans } from "./models.js";
+import type { PieceStore } from "./piece_store.js";
+import { hasPiece, newPiece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
+
+/** The first bytes of a file that are part of its version. Opening a file on a server has read them already. */
+const BEGINNING = 1 << 20;
+
+const CHUNK_BYTES = 1 << 20;
+
+/**
+ * Wraps `open` so that files are cached. Opening a file always asks the server. If the file's size or version has changed, its cached
+ * pieces are removed. If the server can't be reached, the cached pieces are used. Pieces are named by the version they belong to, so the
+ * bytes of two versions never meet, whatever other tabs do.
+ *
+ * @param model URL of the model that the files belong to
+ * @param warn called if a piece is damaged or the store rejects a write, for example because the quota is exceeded; reading continues
+ * @internal
+ */
+export function withCache(open: OpenUrl, store: PieceStore, model: string, warn: (message: string) => void): OpenUrl {
+  let collected: Promise<void> | undefined;
+  return async (url, name, signal) => {
+    await (collected ??= collectOrphans(store).catch(() => undefined)); // a store that fails is reported when it is written
+    const key = await keyOf(url);
+    let source: ByteSource | MissingFile;
+    try {
+      source = await open(url, name, signal);
+    } catch (error) {
+      return openUnreachable(error, store, key, name, warn);
+    }
+    if (!(source instanceof MissingFile) && source.size === Infinity) {
+      warn(`${name}: not cached: the server sends no length, so the cache can't tell when the file is complete`);
+      return source;
+    }
+    const record = await recordOf(model, source, signal);
+    try {
+      await updateRecord(store, key, record);
+    } catch (error) {
+      warn(`${name}: not cached: ${(error as Error).message}`);
+      return source;
+    }
+    if (source instanceof MissingFile) return source;
+    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, warn);
+  };
+}
+
+async function recordOf(
+  model: string,
+  source: ByteSource | MissingFile,
+  signal: AbortSignal | undefined,
+): Promise<CacheRecord> {
+  if (source instanceof MissingFile) return { source: model };
+  const { size } = source;
+  const beginning = await readRange(source, 0, Math.min(BEGINNING, size), signal);
+  return { source: model, size, version: await versionOf(size, source.version, beginning) };
+}
+
+/** Makes `record` the record of a file. Removes the pieces of other versions. */
+function updateRecord(store: PieceStore, key: string, record: CacheRecord): Promise<void> {
+  return changeFile(store, key, async (file) => {
+    const cached = await readRecord(store, key);
+    const isSame = cached !== undefined && cached.size === record.size && cached.version === record.version;
+    if (!isSame || cached.source !== record.source) await writeRecord(store, key, record);
+    if (!isSame) await removeOrphans(store, file);
+  });
+}
+
+/** The cached file if the server can't be reached. Throws `error` if it isn't cached, or if it means something else. */
+async function openUnreachable(
+  error: unknown,
+  store: PieceStore,
+  key: string,
+  name: string,
+  warn: (message: string) => void,
+): Promise<ByteSource | MissingFile> {
+  const cached = await readRecord(store, key);
+  if (!(error instanceof RopewalkError) || error.code !== "NETWORK" || cached === undefined) throw error;
+  const { size, version } = cached;
+  warn(`${name}: using the cached file because the download failed (${error.problem})`);
+  if (size === undefined || version === undefined)
+    return new MissingFile("NETWORK", error.problem, error.advice && { advice: error.advice, words: error.words });
+  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, warn);
+}
+
+class CachedSource implements ByteSource {
+  readonly name: string;
+  readonly size: number;
+  readonly seekCost = 1 << 20;
+  /** Whether pieces are no longer stored: the store is full, or the cached file was deleted or replaced. */
+  #isEnded = false;
+
+  constructor(
+    private readonly source: ByteSource,
+    private readonly file: PieceFile,
+    private readonly warn: (message: string) => void,
+  ) {
+    this.name = source.name;
+    this.size = source.size;
+  }
+
+  async *stream(start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    const { pieceBytes } = this.file.store;
+    let position = start;
+    while (position < end) {
+      signal?.throwIfAborted();
+      const index = Math.floor(position / pieceBytes);
+      const piece = await this.#read(index);
+      signal?.throwIfAborted();
+      if (piece === undefined) {
+        const missingEnd = await this.#endOfMissing(index, end);
+        for await (const chunk of this.#download(index, missingEnd, position, end, signal)) {
+          yield chunk;
+          position += chunk.length;
+        }
+        continue;
+      }
+      const first = index * pieceBytes;
+      const pieceEnd = Math.min(first + piece.length, end);
+      while (position < pieceEnd) {
+        const chunk = piece.subarray(position - first, Math.min(position + CHUNK_BYTES, pieceEnd) - first);
+        yield chunk;
+        position += chunk.length;
+        signal?.throwIfAborted();
+      }
+    }
+  }
+
+  /** A cached piece, or undefined if it is missing or damaged. */
+  async #read(index: number): Promise<Uint8Array | undefined> {
+    const piece = await readPiece(this.file, index);
+    if (piece !== "damaged") return piece;
+    const from = index * this.file.store.pieceBytes;
+    this.warn(`${this.name}: the cached bytes from ${from} on are damaged; downloading them again`);
+    return undefined;
+  }
+
+  /** The first piece after `index` that is cached or starts at or after `end`. */
+  async #endOfMissing(index: number, end: number): Promise<number> {
+    let last = index + 1;
+    while (last * this.file.store.pieceBytes < end && !(await hasPiece(this.file, last))) last += 1;
+    return last;
+  }
+
+  /** Downloads the pieces in [first, last), stores each, and yields the bytes in [start, end). */
+  async *#download(
+    first: number,
+    last: number,
+    start: number,
+    end: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    const { pieceBytes } = this.file.store;
+    if (this.#isEnded) {
+      yield* this.source.stream(start, Math.min(last * pieceBytes, end), signal);
+      return;
+    }
+    let piece = newPiece(this.file, first);
+    let index = first;
+    let position = first * pieceBytes;
+    for await (const chunk of this.source.stream(position, Math.min(last * pieceBytes, this.size), signal)) {
+      for (let rest = chunk; rest.length > 0;) {
+        const at = position - index * pieceBytes;
+        const part = rest.subarray(0, piece.bytes.length - at);
+        piece.bytes.set(part, at);
+        const wanted = part.subarray(Math.max(start - position, 0), Math.max(end - position, 0));
+        if (wanted.length > 0) yield wanted;
+        position += part.length;
+        rest = rest.subarray(part.length);
+        if (at + part.length < piece.bytes.length) continue;
+        await this.#write(index, piece);
+        index += 1;
+        if (index < last && pieceLength(this.file.store, this.size, index) !== piece.bytes.length)
+          piece = newPiece(this.file, index);
+      }
+    }
+  }
+
+  /** Stores a piece if the cached file is still this version of it. */
+  async #write(index: number, piece: ReturnType<typeof newPiece>): Promise<void> {
+    if (this.#isEnded) return;
+    const { store, key, version } = this.file;
+    let problem: string | undefined;
+    try {
+      problem = await withLock(store, key, async () => {
+        if ((await readRecord(store, key))?.version !== version) return "the cached file was deleted or replaced";
+        await writePiece(this.file, index, piece);
+        return undefined;
+      });
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    if (problem === undefined) return;
+    this.#isEnded = true;
+    this.warn(`${this.name}: not cached from byte ${index * store.pieceBytes} on: ${problem}`);
+  }
+}
+
+/** A file whose server can't be reached. Reading a piece that isn't cached raises NETWORK. */
+function unreachableSource(name: string, size: number, cause: RopewalkError): ByteSource {
+  return {
+    name,
+    size,
+    seekCost: 0,
+    // eslint-disable-next-line @typescript-eslint/require-await -- asynchronous like the other sources
+    async *stream() {
+      networkError(name, "the download failed and the cache has only part of the file", {
+        ...advise.other("check the connection and try again"),
+        cause,
+      });
+    },
+  };
+}

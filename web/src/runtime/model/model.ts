@@ -1,0 +1,387 @@
+// The public Model class: sessions, generation, chat templates, perplexity and embeddings.
+import type { RopeConfig } from "../../core/config/types.js";
+import { optionalFunction, optionalSignal } from "../../core/base/checks.js";
+import { disposeSymbol } from "../../core/base/dispose.js";
+import * as advise from "../../core/base/advice.js";
+import { fail } from "../../core/base/errors.js";
+import { checkOptions } from "../../core/base/options.js";
+import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
+import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
+import { splitChatOptions } from "../text/chat_options.js";
+import type { OnWarning } from "../text/chat/problems.js";
+import { wholeText, withWarnings } from "../text/chat/with_warnings.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { tokenIds } from "../../core/base/lists.js";
+import type { Adapter } from "./run/adapter.js";
+import { readAdapters } from "./run/adapters_in_use.js";
+import type { AdapterHost } from "./adapters/load_adapter.js";
+import { type Prompt, readModelPrompt, type ReadPrompt, renderModelPrompt } from "./prompt.js";
+import type { ModelMemory } from "./run/memory.js";
+import type { ModelCore } from "./run/model_core.js";
+import { type ModelLayer, ropeOf } from "./plan/model_plan.js";
+import { finished, longerTexts, runTexts } from "./embed/embed.js";
+import { scoreOf } from "./plan/embedding_plan.js";
+import type { EmbeddingInfo, Ranked } from "./embed/info.js";
+import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
+import {
+  isList,
+  pairTokens,
+  promptText,
+  queryInput,
+  type TextInput,
+  textList,
+  textTokens,
+} from "./embed/text_input.js";
+import { WholeTextsCore } from "./embed/whole_texts.js";
+import { ADAPTER_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./run/options.js";
+import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
+import { generateMany, type IndexedPiece, readBatchSize, readPrompt, tokensOfPrompts } from "./generate_many.js";
+import { type Piece, readGenerateOptions } from "./session/generate.js";
+import {
+  checkContext,
+  GENERATE_MANY_OPTIONS,
+  type GenerateManyOptions,
+  MODEL_GENERATE_OPTIONS,
+  type ModelGenerateOptions,
+  type OpenSessionOptions,
+  readCheckpoints,
+  SESSION_OPTIONS,
+  type SessionOptions,
+} from "./session/options.js";
+import { openSession } from "./session/open_session.js";
+import { Session } from "./session/session.js";
+import type { SessionModel } from "./session/session_model.js";
+
+export type { Prompt } from "./prompt.js";
+export type { EmbeddingInfo, Ranked } from "./embed/info.js";
+
+/** Description of a model. It's read from headers, without loading weights. */
+export interface ModelInfo {
+  /** Name of its file. */
+  name: string;
+  /** What was chosen, if the model was opened by its name on the Hub. */
+  hub?: HubChoice;
+  /** `gguf` or `safetensors`. */
+  kind: "gguf" | "safetensors";
+  /** Architecture as the file names it, such as `llama`. */
+  architecture: string;
+  /** Number of weights. */
+  parameters: number;
+  /** Bytes of the file by weight format, largest first. */
+  formats: Partial<Record<StoredTensor["format"], number>>;
+  /** Bytes of the matrices in memory by weight format, largest first. The option `quantize` changes it. */
+  loadedFormats: Partial<Record<StoredTensor["format"], number>>;
+  vocabularySize: number;
+  hiddenSize: number;
+  /** Context length the model was trained for, from its config. */
+  trainedLength: number;
+  /** Maximum tokens of a session, unless the session sets its own. */
+  contextLength: number;
+  /** Whether it generates text: encoders and other models that only embed don't, and have no sessions. */
+  generates: boolean;
+  /** Why it generates no text, if it doesn't, as the end of a sentence. */
+  noText?: string;
+  /** Whether it scores pairs of texts, as cross-encoders do. */
+  ranks: boolean;
+  /** How it embeds texts. */
+  embedding: EmbeddingInfo;
+  /** Layers, first to last. */
+  layers: readonly ModelLayer[];
+  /** Wasm memory it needs. */
+  memory: ModelMemory;
+}
+
+/** What loading an adapter needs besides the model. @internal */
+export type AdapterFilesHost = Pick<AdapterHost, "files" | "mappings">;
+
+/** A model in wasm memory. Created by `rw.model()`. */
+export class Model implements Disposable {
+  /** Description of the model. */
+  readonly info: ModelInfo;
+  /** Its tokenizer. */
+  readonly tokenizer: Tokenizer;
+  /** Jinja source of its chat template, if it has one: that of `chatTemplates` with the name `default`. */
+  readonly chatTemplate: string | undefined;
+  /** Jinja sources of its chat templates by name. Most models have one, `default`. */
+  readonly chatTemplates: ChatTemplates;
+  /** Where warnings of its calls go, as the options of `rw.model()` say. @internal */
+  readonly onWarning: OnWarning;
+  readonly #parts: SessionModel;
+  readonly #core: ModelCore;
+  readonly #files: AdapterFilesHost;
+  #wholeTexts: WholeTextsCore | undefined;
+
+  /** @internal */
+  constructor(
+    parts: SessionModel,
+    info: ModelInfo,
+    chatTemplates: ChatTemplates,
+    files: AdapterFilesHost,
+    onWarning: OnWarning,
+  ) {
+    this.onWarning = onWarning;
+    this.#parts = parts;
+    this.#files = files;
+    this.#core = parts.core;
+    this.info = info;
+    this.tokenizer = parts.tokenizer;
+    this.chatTemplates = chatTemplates;
+    this.chatTemplate = chatTemplates["default"];
+  }
+
+  /** RoPE of the full-attention layers; null for a model without RoPE. */
+  get rope(): Readonly<RopeConfig> | null {
+    return ropeOf(this.info.layers);
+  }
+
+  /**
+   * Creates an empty session. A model can have several sessions at the same time, whose calls can overlap.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED.
+   */
+  session(options?: SessionOptions): Session {
+    const { contextLength, checkpoints: givenCheckpoints, adapters } = checkOptions(options, SESSION_OPTIONS);
+    const checkpoints = readCheckpoints(givenCheckpoints, this.#core.stateBytes);
+    const length = checkContext(contextLength ?? this.info.contextLength);
+    this.#core.checkAlive();
+    this.#checkGenerates();
+    return new Session(this.#parts, length, checkpoints, readAdapters(adapters, this.#core));
+  }
+
+  /**
+   * Loads a LoRA adapter for this model, which isn't changed: sessions use the adapter if their options say so.
+   * @param source - a folder that PEFT saved (adapter_model.safetensors and adapter_config.json), or a GGUF file of
+   * llama.cpp; from the same places as a model
+   * @throws {@link RopewalkError} INVALID_FILE (also: the adapter is of another base model), UNSUPPORTED_MODEL (it changes
+   * more than linear layers, or in another way), NETWORK, INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects
+   * with the signal's reason. The model stays as it was.
+   */
+  async loadAdapter(source: ModelSource, options?: LoadAdapterOptions): Promise<Adapter> {
+    const { signal, onProgress, onWarning, ...others } = checkOptions(options, ADAPTER_OPTIONS);
+    optionalSignal(signal);
+    optionalFunction(onProgress, "onProgress");
+    optionalFunction(onWarning, "onWarning");
+    this.#core.checkAlive();
+    const count = (bytes: number): void => void (this.info.memory.adapters += bytes);
+    const given = {
+      ...others,
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+      ...(onWarning && { onWarning }),
+    };
+    const { loadAdapter } = await import("./adapters/load_adapter.js"); // loaded only for adapters
+    return loadAdapter({ ...this.#files, core: this.#core, count }, source, given);
+  }
+
+  /**
+   * Opens a session that {@link Session.keep} wrote, also in another process or page.
+   * @throws {@link RopewalkError} INVALID_FILE (there is none of that name), and as {@link Session.restore}.
+   */
+  async openSession(name: string | URL, options?: OpenSessionOptions): Promise<Session> {
+    return openSession(this.#parts, name, options, (given) => this.session(given));
+  }
+
+  /**
+   * Continues a prompt in a temporary session, token by token.
+   * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
+   */
+  async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
+    const { chat, others: given } = splitChatOptions(checkOptions(options, MODEL_GENERATE_OPTIONS));
+    const { contextLength, adapters, ...others } = given;
+    const signal = optionalSignal(others.signal);
+    const session = this.session({
+      ...(contextLength !== undefined && { contextLength }),
+      ...(adapters && { adapters }),
+    });
+    try {
+      await readPrompt(session, await this.#tokensOf(prompt, chat), { ...others, ...(signal && { signal }) });
+      yield* session.generate(others);
+    } finally {
+      session.dispose();
+    }
+  }
+
+  /**
+   * Continues several prompts at once. In each step all texts get a token, and each weight is read once for all of them.
+   * Each text has the tokens that {@link Model.generate} gives. The seed is that of the first text, and the next texts
+   * have the next numbers. Sessions whose generations run at the same time share their steps in the same way.
+   * @returns pieces with the index of their prompt, round by round
+   * @throws {@link RopewalkError} as {@link Model.generate}, with the prompt at fault; then all texts end.
+   */
+  async *generateMany(
+    prompts: readonly Prompt[],
+    options?: GenerateManyOptions,
+  ): AsyncGenerator<IndexedPiece, void, void> {
+    const { chat, others: given } = splitChatOptions(checkOptions(options, GENERATE_MANY_OPTIONS));
+    const { contextLength, adapters, batchSize, ...others } = given;
+    const settings = {
+      batchSize: readBatchSize(batchSize),
+      options: others,
+      plan: this.#core.plan,
+      newSession: () =>
+        this.session({ ...(contextLength !== undefined && { contextLength }), ...(adapters && { adapters }) }),
+    };
+    optionalSignal(others.signal);
+    readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
+    this.#checkGenerates();
+    yield* generateMany(await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt, chat)), settings);
+  }
+
+  async #tokensOf(prompt: Prompt, options: ChatOptions): Promise<Int32Array> {
+    const tokens = await this.promptTokens(prompt, options);
+    if (tokens.length === 0) fail("INVALID_ARGUMENT", "prompt", "is empty", advise.prompt({ as: "tokens" }));
+    return tokens;
+  }
+
+  /**
+   * Returns the token ids of a prompt. Text is encoded with the begin token of the model, and a chat by its template.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
+   */
+  async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
+    return (await withWarnings(options, (given) => this.readPrompt(prompt, given), "promptTokens()", this.onWarning))
+      .tokens;
+  }
+
+  /** The token ids of a prompt, and what it lacks. @internal */
+  readPrompt(prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+    return readModelPrompt(this, prompt, options);
+  }
+
+  /**
+   * Renders a chat with the model's template, up to the beginning of the model's answer. Messages get the form that the template reads.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (no chat template), INVALID_ARGUMENT, UNKNOWN_KEY, INVALID_FILE
+   * (the template has an error).
+   */
+  async renderChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<string> {
+    return wholeText(
+      await withWarnings(options, (given) => this.renderPrompt(messages, given), undefined, this.onWarning),
+    );
+  }
+
+  /** Renders a chat, and says what the prompt lacks. @internal */
+  renderPrompt(messages: readonly ChatMessage[], options: PromptOptions): Promise<ChatPrompt> {
+    return renderModelPrompt(this, messages, options);
+  }
+
+  /**
+   * Measures how well the model predicts a text.
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED, and as `ropeConfig()`; rejects
+   * with the signal's reason.
+   */
+  async perplexity(text: string | Iterable<number>, options?: PerplexityOptions): Promise<Perplexity> {
+    this.#checkGenerates();
+    const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
+    const tokens =
+      typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
+    return perplexity(this.#core, this.#parts.cacheSettings, tokens, settings);
+  }
+
+  /**
+   * Returns an embedding of a text, or of each text of a list: a vector whose direction says what the text is about. The
+   * texts of a list are computed together, which is faster, and gives the same vectors.
+   * @param texts - text, or token ids with the special tokens that the model expects; or a list of these
+   * @returns [info.embedding.dimensions] for each text
+   * @throws {@link RopewalkError} INVALID_ARGUMENT (also: a text is too long), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED;
+   * rejects with the signal's reason.
+   */
+  embed(texts: TextInput, options?: EmbedOptions): Promise<Float32Array>;
+  embed(texts: readonly TextInput[], options?: EmbedOptions): Promise<Float32Array[]>;
+  async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
+    const { embedding } = this.#core.plan;
+    const { vocabularySize, contextLength, embedding: info } = this.info;
+    const { pooling, normalize, dimensions, prompt, adapters, ...run } = readEmbedOptions(options, info.dimensions);
+    const before = promptText(embedding, prompt);
+    const inputs = isList(given) ? given : [given];
+    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "text");
+    const texts = inputs.map((text, i) => textTokens(this.tokenizer, text, before, vocabularySize, field(i)));
+    const usesDense = embedding.ranking === undefined;
+    const vectors = await runTexts(this.#texts(), texts, {
+      ...run,
+      adapters: readAdapters(adapters, this.#core),
+      pooling: pooling ?? embedding.pooling,
+      usesDense,
+      size: info.dimensions,
+      maxLength: contextLength,
+      longer: longerTexts(this.info.contextLength, this.#core.plan),
+      isSpecial: (token) => this.tokenizer.isSpecial(token),
+      field,
+    });
+    const done = vectors.map((vector) =>
+      finished(vector, dimensions ?? info.dimensions, normalize ?? embedding.normalizes),
+    );
+    return isList(given) ? done : done[0]!;
+  }
+
+  /**
+   * Scores how well each document answers a query, with a cross-encoder: a model that reads both as one text.
+   * @param query - text, or token ids up to the separator after it
+   * @param documents - texts if the query is one; else token ids, which continue those of the query
+   * @returns documents by their index, best first. A score is what sentence-transformers computes: a probability, unless
+   * the model's config asks for the plain score.
+   * @throws {@link RopewalkError} UNSUPPORTED_MODEL (the model isn't a cross-encoder), and as {@link Model.embed}.
+   */
+  async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
+    const { embedding, config } = this.#core.plan;
+    const { adapters, ...run } = readRankOptions(options);
+    const { ranking, dense } = embedding;
+    if (ranking === undefined || dense[dense.length - 1]!.size !== 1)
+      return fail(
+        "UNSUPPORTED_MODEL",
+        this.info.name,
+        "the model doesn't score pairs",
+        advise.either(advise.other("use a cross-encoder"), advise.call({ calls: ["embed"] })),
+      );
+    const field = (i: number): string => `documents[${i}]`;
+    const asked = queryInput(query, this.info.vocabularySize);
+    const texts = textList(documents, "documents").map((document, i) =>
+      pairTokens(
+        this.tokenizer,
+        asked,
+        document,
+        this.info.vocabularySize,
+        embedding.typesPairs ? config.token_types : 1,
+        field(i),
+      ),
+    );
+    const scores = await runTexts(this.#texts(), texts, {
+      ...run,
+      adapters: readAdapters(adapters, this.#core),
+      pooling: ranking.pooling,
+      usesDense: true,
+      size: 1,
+      maxLength: this.info.contextLength,
+      longer: longerTexts(this.info.contextLength, this.#core.plan),
+      isSpecial: (token) => this.tokenizer.isSpecial(token),
+      field,
+      with: "the query",
+    });
+    return scores
+      .map(([score], index) => ({ index, score: scoreOf(score!, ranking.activation) }))
+      .sort((a, b) => b.score - a.score || a.index - b.index);
+  }
+
+  /**
+   * Frees the memory, and ends calls that run with DISPOSED. Calling it twice is harmless. Sessions must be disposed
+   * separately, and so must adapters. Using the model or its sessions afterwards throws DISPOSED.
+   */
+  dispose(): void {
+    this.#wholeTexts?.dispose();
+    this.#core.dispose();
+  }
+
+  /** Same as {@link Model.dispose}. */
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+
+  /** What embed() and rank() read texts with. */
+  #texts(): WholeTextsCore {
+    this.#core.checkAlive();
+    return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
+  }
+
+  #checkGenerates(): void {
+    const { noText, ranks, name } = this.info;
+    if (noText === undefined) return;
+    fail("UNSUPPORTED_MODEL", name, `the model ${noText}`, advise.call({ calls: [ranks ? "rank" : "embed"] }));
+  }
+}

@@ -1,0 +1,19 @@
+// What the sessions of a model share.
+import type { KeptFiles } from "../../files/platform.js";
+import type { Formats } from "../../grammar/formats.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import type { CacheSettings, ModelCore } from "../run/model_core.js";
+import type { SamplingOptions } from "./sampling_options.js";
+
+/** The model of a session. @internal */
+export interface SessionModel {
+  readonly core: ModelCore;
+  readonly tokenizer: Tokenizer;
+  readonly cacheSettings: CacheSettings;
+  /** Sampling defaults from the model's files. */
+  readonly sampling: SamplingOptions;
+  /** The texts that the option `format` allows. */
+  readonly formats: Formats;
+  /** Where sessions are kept. */
+  readonly keptFiles: () => Promise<KeptFiles>;
+}
