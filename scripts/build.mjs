@@ -20,7 +20,7 @@ const root = join(import.meta.dirname, "..");
 const wasmFolder = join(root, "dist", "wasm");
 const compiled = join(root, "build", "package");
 const libraries = join(root, "build", "libraries");
-// The config readers are an entry so that an app that only reads configs loads one file.
+// The sources that are bundled, and the names of those files of the package that aren't named after one.
 const entries = [
   "index",
   "index.node",
@@ -33,10 +33,12 @@ const entries = [
   "worker",
   "worker.node",
   "worker_inline",
-  "load/helper_thread",
   "cli.node",
-  "config/rope_config",
-];
+].map((name) => ({ in: name, out: name }));
+entries.push(
+  { in: "core/load/helper_thread", out: "load/helper_thread" },
+  { in: "core/config/rope_config", out: "config/rope_config" }, // an app that only reads configs loads this one file
+);
 
 // The entries that have types; package.json names them in "exports".
 const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai", "ai_sdk"];
@@ -52,6 +54,14 @@ const entriesForProgram = {
       path: `./${path.replace(/^(\.\.\/)+/, "")}`,
       external: true,
     }));
+  },
+};
+
+// What the build writes to dist/wasm/ is imported from there, not bundled.
+const shippedApart = {
+  name: "files of dist/wasm",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/wasm\/[\w.]+$/ }, ({ path }) => ({ path: `./wasm/${basename(path)}`, external: true }));
   },
 };
 
@@ -105,7 +115,7 @@ async function isOfAnotherFolder(preset) {
 
 // Keeps what was linked in the form that ships.
 async function keepWasm({ transform }, chosen, sources) {
-  const { withUnsharedMemory } = await import(join(compiled, "load", "shared_memory.js"));
+  const { withUnsharedMemory } = await import(join(compiled, "core", "load", "shared_memory.js"));
   // Emscripten's glue has long names: minified, it is less than half as large. It gets a compiled module, so it doesn't need the wasm
   // file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
   const define = { "import.meta.url": '"about:blank"' };
@@ -172,11 +182,13 @@ async function shipPackage(esbuild) {
   await rm(compiled, { recursive: true, force: true });
   await capture("tsc", ["-p", "tsconfig.json"], { cwd: root, preferLocal: true });
   const nodeInputs = await bundleNodeLibraries(esbuild);
+  const settings = bundleSettings(esbuild);
   const { metafile } = await bundle({
-    ...bundleSettings(esbuild),
-    entryPoints: entries.map((entry) => join(compiled, `${entry}.js`)),
+    ...settings,
+    entryPoints: entries.map(({ in: source, out }) => ({ in: join(compiled, `${source}.js`), out })),
+    plugins: [shippedApart, ...settings.plugins],
     splitting: true,
-    external: ["./wasm/*", "node:*"],
+    external: ["node:*"],
     chunkNames: "shared-[hash]",
   });
   await shipHelperText(esbuild);
@@ -186,7 +198,7 @@ async function shipPackage(esbuild) {
 
 // Ships the script of helper threads once more, as text, for places where its file can't be started.
 async function shipHelperText({ transform }) {
-  const script = await readFile(join(compiled, "load", "helper_thread.js"), "utf8");
+  const script = await readFile(join(compiled, "core", "load", "helper_thread.js"), "utf8");
   const { code } = await transform(script, { minify: true, format: "iife", target: "es2022" });
   await writeScriptText("helper_thread", code);
 }
@@ -211,7 +223,7 @@ async function shipDeclarations() {
       await ship(join(dirname(path), name).replace(/\.js$/, ".d.ts"));
   };
   for (const entry of typedEntries) await ship(`${entry}.d.ts`);
-  await cp(join(root, "web", "src", "wasm", "asset.d.ts"), join(wasmFolder, "asset.d.ts"));
+  await cp(join(root, "web", "src", "core", "wasm", "asset.d.ts"), join(wasmFolder, "asset.d.ts"));
 }
 
 async function bundleNodeLibraries({ build: bundle }) {

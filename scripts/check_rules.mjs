@@ -5,232 +5,17 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
+import { checkCycles, checkFolderCycles, checkImports, checkLayers, packageFolders } from "./check/imports.mjs";
+import { checkIncludeCycles, checkIncludes, coreFolders } from "./check/includes.mjs";
 import { checkOutsidePaths } from "./check/outside_paths.mjs";
 import { capture, runMain } from "./run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/**
- * The folders of src/, first to last, each with the folders it may include from besides its own. A file needs no entry here: it belongs to
- * the folder it is in.
- */
-const coreFolders = {
-  base: [],
-  rope: ["base"],
-  attention: ["base", "rope"],
-  cache: ["base", "rope", "attention"],
-  matmul: ["base"],
-  quantize: ["base", "matmul"],
-  recurrence: ["base"],
-  sampling: ["base"],
-  vectors: ["base"],
-  transformer: ["base", "rope", "attention", "cache", "matmul", "recurrence", "sampling", "vectors"],
-};
-
-/** The folders of web/src/, likewise. The entries are next to them and may import from all. */
-const packageFolders = {
-  base: [],
-  config: ["base"],
-  memory: ["base", "config"],
-  wasm: ["memory"],
-  rope: ["base", "config", "memory"],
-  attention: ["base", "config", "memory", "rope"],
-  cache: ["base", "config", "memory", "rope", "attention"],
-  files: ["base"],
-  text: ["base"],
-  grammar: ["base", "text"],
-  model: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "grammar"],
-  load: ["base", "config", "memory", "rope", "attention", "cache", "files", "text", "model"],
-  serving: ["base", "grammar", "text", "model"],
-  openai: ["base", "grammar", "text", "model", "serving"],
-  ai_sdk: ["base", "grammar", "text", "model", "serving"],
-  worker: ["base", "config", "files", "text", "grammar", "model", "load"],
-  doctor: ["base", "config", "files", "rope", "model", "load"],
-  cli: [
-    "base",
-    "config",
-    "memory",
-    "rope",
-    "attention",
-    "cache",
-    "files",
-    "text",
-    "grammar",
-    "model",
-    "load",
-    "doctor",
-    "serving",
-    "openai",
-    "entries",
-  ],
-};
-
-/** The entries of the package: the only files of web/src/ outside a folder. */
-const packageEntries =
-  /^(api|index|inline|inline_helper|inline_platform|inline_wasm|own_helper|own_wasm|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
-
-/** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
-const bundledLibraries = ["leven", "comlink", "comlink/dist/esm/node-adapter.mjs"];
-
-/** And those of the command line. */
-const commandLineLibraries = [
-  "commander",
-  "cli-progress",
-  "linkedom",
-  "@observablehq/plot",
-  "hono",
-  "hono/body-limit",
-  "hono/cors",
-  "hono/streaming",
-  "@hono/node-server",
-];
-
-/** Libraries whose types an entry is for. Its users have them. Nothing of them is bundled. */
-const typeLibraries = { ai_sdk: ["@ai-sdk/provider"] };
-
 const longestFile = 400;
 const largestFolder = 29;
 const longestReadme = 250;
 const handWritten = /\.(cpp|h|def|ts|mjs|js|cjs|py|cmake|html|css|sh)$|(^|\/)CMakeLists\.txt$/;
-
-/** Every #include of a source: { line, name, isSystem }. */
-function includesOf(text) {
-  return [...text.matchAll(/^[ \t]*#[ \t]*include[ \t]*(?:"([^"]*)"|<([^>]*)>)/gm)].map((match) => ({
-    line: lineAt(text, match.index),
-    name: match[1] ?? match[2],
-    isSystem: match[2] !== undefined,
-  }));
-}
-
-function lineAt(text, index) {
-  return text.slice(0, index).split("\n").length;
-}
-
-/** C++ includes follow coreFolders; the bindings include from all of them. */
-export function checkIncludes(tree) {
-  const complaints = [];
-  for (const [path, text] of Object.entries(tree)) {
-    const [, top, folder] = /^(src|bindings)\/(?:(\w+)\/)?.*\.(?:h|cpp)$/.exec(path) ?? [];
-    if (top === undefined || folder === "simde") continue;
-    const isCore = top === "src";
-    if (isCore && !(folder in coreFolders))
-      complaints.push(`${path}: its folder is not in coreFolders of scripts/check_rules.mjs`);
-    const allowed = isCore ? [folder, ...(coreFolders[folder] ?? [])] : Object.keys(coreFolders);
-    for (const { line, name, isSystem } of includesOf(text)) {
-      const complain = (message) => complaints.push(`${path}:${line}: includes ${name}, ${message}`);
-      const [target] = name.split("/");
-      if (isSystem) {
-        if (isCore && name.startsWith("emscripten")) complain("but only bindings may use Emscripten");
-      } else if (!isCore && target === "bindings") {
-        if (!(name in tree)) complain("which does not exist");
-      } else if (!(target in coreFolders)) {
-        complain(`but paths start at src: one of ${Object.keys(coreFolders).join("/, ")}/`);
-      } else if (!(`src/${name}` in tree)) {
-        complain("which does not exist in src");
-      } else if (!allowed.includes(target)) {
-        complain(`but ${folder} may not include from ${target}`);
-      }
-    }
-  }
-  return complaints;
-}
-
-/** No header or source of src/ includes itself through others. */
-export function checkIncludeCycles(tree) {
-  const graph = new Map();
-  for (const [path, text] of Object.entries(tree)) {
-    if (!/^src\/.*\.(h|cpp)$/.test(path)) continue;
-    graph.set(
-      path,
-      includesOf(text).map(({ name }) => ({ target: `src/${name}` in tree ? `src/${name}` : undefined })),
-    );
-  }
-  return cyclesOf(graph, "includes");
-}
-
-/** The modules that each module of web/src/ imports, exports from or names in a type. */
-function importsOf(tree) {
-  const graph = new Map();
-  for (const [path, text] of Object.entries(tree)) {
-    if (!/^web\/src\/.*\.ts$/.test(path)) continue;
-    const imports = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName, pos }) => ({
-      specifier: fileName,
-      isType: /\b(import|export) type [^;]*$/.test(text.slice(0, pos)),
-      line: lineAt(text, pos),
-      target: fileName.startsWith(".") ? moduleAt(tree, posix.join(posix.dirname(path), fileName)) : undefined,
-    }));
-    graph.set(path, imports);
-  }
-  return graph;
-}
-
-const isCommandLine = (path) => path.startsWith("web/src/apps/cli/");
-
-function moduleAt(tree, path) {
-  const candidates = [
-    path.replace(/\.js$/, ".ts"),
-    path.replace(/\.js$/, ".d.ts"),
-    path.replace(/\.wasm$/, ".d.wasm.ts"),
-  ];
-  return candidates.find((candidate) => candidate in tree);
-}
-
-/** TypeScript imports follow packageFolders, and only what runs in Node imports from Node. */
-export function checkImports(tree) {
-  const complaints = [];
-  const folderOf = (path) => /^web\/src\/(?:(\w+)\/)?/.exec(path)[1] ?? "entries";
-  for (const [path, imports] of importsOf(tree)) {
-    const folder = folderOf(path);
-    const isEntry = folder === "entries";
-    if (isEntry && !packageEntries.test(path.slice("web/src/".length)))
-      complaints.push(`${path}: is not an entry of the package; move it to a folder`);
-    if (!isEntry && !(folder in packageFolders))
-      complaints.push(`${path}: its folder is not in packageFolders of scripts/check_rules.mjs`);
-    const allowed = isEntry ? [folder, ...Object.keys(packageFolders)] : [folder, ...(packageFolders[folder] ?? [])];
-    for (const { specifier, line, target, isType } of imports) {
-      const complain = (message) => complaints.push(`${path}:${line}: imports ${specifier}, ${message}`);
-      if (target !== undefined) {
-        if (!allowed.includes(folderOf(target))) complain(`but ${folder} may not import from ${folderOf(target)}`);
-      } else if (specifier.startsWith(".")) {
-        complain("which does not exist in web/src");
-      } else if (
-        bundledLibraries.includes(specifier) ||
-        (isCommandLine(path) && commandLineLibraries.includes(specifier))
-      ) {
-        // ships inside the package
-      } else if (typeLibraries[folder]?.includes(specifier)) {
-        if (!isType) complain("of which only types may be imported");
-      } else if (!specifier.startsWith("node:")) {
-        complain("but the package has no dependencies");
-      } else if (!/\.node\.ts$/.test(path) && !isCommandLine(path)) {
-        complain("which browsers do not have");
-      }
-    }
-  }
-  return complaints;
-}
-
-/** No module of web/src/ imports itself through others, types included. */
-export function checkCycles(tree) {
-  return cyclesOf(importsOf(tree), "imports");
-}
-
-function cyclesOf(graph, verb) {
-  const done = new Set();
-  const cycles = [];
-  const visit = (path, trail) => {
-    if (trail.includes(path)) {
-      cycles.push(`${[...trail.slice(trail.indexOf(path)), path].join(" → ")}: ${verb} in a circle`);
-      return;
-    }
-    if (done.has(path)) return;
-    for (const { target } of graph.get(path) ?? []) if (target !== undefined) visit(target, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of graph.keys()) visit(path, []);
-  return cycles;
-}
 
 /** The README stays an introduction. Reference material belongs in docs/. */
 export function checkReadmeLength(tree) {
@@ -311,6 +96,8 @@ export const rules = {
   "C++ has no include cycles": checkIncludeCycles,
   "TypeScript imports go one way": checkImports,
   "TypeScript has no import cycles": checkCycles,
+  "layers of a folder go one way": checkLayers,
+  "folders have no import cycles": checkFolderCycles,
   "files are short": checkLengths,
   "the README is short": checkReadmeLength,
   "folders are small": checkFolders,

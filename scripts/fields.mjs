@@ -22,12 +22,12 @@ const ADVICE = "run node scripts/fields.mjs";
 const root = join(import.meta.dirname, "..");
 // The files in web/src/, and the lists of each.
 const files = {
-  "config/rope_fields.ts": { lists: ["src/rope/config_fields.def"], head: async () => LIST + (await scalingTable()) },
-  "memory/model_fields.ts": {
+  "core/config/rope_fields.ts": { lists: ["src/rope/config_fields.def"], head: async () => LIST + (await scalingTable()) },
+  "core/memory/model_fields.ts": {
     lists: ["src/vectors/norm_fields.def", "src/transformer/model_fields.def"],
     head: () => 'import { defaultQueryTemperature, type QueryTemperature } from "../config/rope_fields.js";\n',
   },
-  "memory/call_fields.ts": { lists: ["bindings/call_fields.def"], head: () => "", hasDefaults: false },
+  "core/memory/call_fields.ts": { lists: ["bindings/call_fields.def"], head: () => "", hasDefaults: false },
 };
 const headers = [
   "src/rope/config.h",

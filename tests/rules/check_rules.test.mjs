@@ -1,12 +1,10 @@
 // Each rule of scripts/check_rules.mjs finds the mistake in a small bad tree, and accepts a good tree and this repository.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { checkCycles, checkFolderCycles, checkImports, checkLayers } from "../../scripts/check/imports.mjs";
+import { checkIncludeCycles, checkIncludes } from "../../scripts/check/includes.mjs";
 import {
-  checkCycles,
   checkFolders,
-  checkImports,
-  checkIncludeCycles,
-  checkIncludes,
   checkLengths,
   checkLockFile,
   checkMachine,
@@ -120,9 +118,11 @@ const modules = {
   "web/src/core/memory/wasm_module.ts": "export interface WasmModule {}\n",
   "web/src/core/wasm/ropewalk.d.ts": 'import type { WasmModule } from "../memory/wasm_module.js";\n',
   "web/src/core/config/types.ts": 'import { RopewalkError } from "../base/errors.js";\n',
-  "web/src/runtime/ropewalk/load.ts": 'import { Heap } from "../memory/heap.js";\n',
-  "web/src/index.ts": 'export * from "./load/load.js";\nexport const glue = () => import("./wasm/ropewalk.js");\n',
-  "web/src/index.node.ts": 'import { readFile } from "node:fs/promises";\nexport * from "./load/load.js";\n',
+  "web/src/runtime/ropewalk/load.ts": 'import { Heap } from "../../core/memory/heap.js";\n',
+  "web/src/index.ts":
+    'export * from "./runtime/ropewalk/load.js";\nexport const glue = () => import("./core/wasm/ropewalk.js");\n',
+  "web/src/index.node.ts":
+    'import { readFile } from "node:fs/promises";\nexport * from "./runtime/ropewalk/load.js";\n',
 };
 
 test("imports in a good tree", () => {
@@ -132,17 +132,17 @@ test("imports in a good tree", () => {
 
 test("a module that imports from a later folder, in every syntax", () => {
   for (const text of [
-    'import { load } from "../load/load.js";',
-    'import type { Load } from "../load/load.js";',
-    'import "../load/load.js";',
-    'export { load } from "../load/load.js";',
-    'const later = () => import("../load/load.js");',
-    'export type Loaded = import("../load/load.js").Loaded;',
+    'import { load } from "../../runtime/ropewalk/load.js";',
+    'import type { Load } from "../../runtime/ropewalk/load.js";',
+    'import "../../runtime/ropewalk/load.js";',
+    'export { load } from "../../runtime/ropewalk/load.js";',
+    'const later = () => import("../../runtime/ropewalk/load.js");',
+    'export type Loaded = import("../../runtime/ropewalk/load.js").Loaded;',
   ]) {
     expectOne(
       checkImports,
       { ...modules, "web/src/core/base/errors.ts": `\n${text}\n` },
-      /^web\/src\/base\/errors\.ts:2: imports \.\.\/load\/load\.js, but base may not import from load$/,
+      /^web\/src\/core\/base\/errors\.ts:2: imports \S+load\.js, but core\/base may not import from runtime\/ropewalk$/,
     );
   }
 });
@@ -151,7 +151,8 @@ test("an import in a comment doesn't count", () => {
   assert.deepEqual(
     checkImports({
       ...modules,
-      "web/src/core/base/errors.ts": '// import "../load/load.js";\n/** import { load } from "../load/load.js" */\n',
+      "web/src/core/base/errors.ts":
+        '// import "../../runtime/ropewalk/load.js";\n/** import { load } from "../../runtime/ropewalk/load.js" */\n',
     }),
     [],
   );
@@ -186,8 +187,8 @@ test("the AI SDK's types may be imported where its provider is, and nothing else
 test("the command line may import from Node and from its own libraries, and only its entry imports it", () => {
   const command = {
     "web/src/apps/cli/plot/plot.ts":
-      'import "node:fs";\nimport "commander";\nimport { load } from "../../index.node.js";\n',
-    "web/src/cli.node.ts": 'import "./cli/plot/plot.js";\n',
+      'import "node:fs";\nimport "commander";\nimport { load } from "../../../index.node.js";\n',
+    "web/src/cli.node.ts": 'import "./apps/cli/plot/plot.js";\n',
   };
   assert.deepEqual(checkImports({ ...modules, ...command }), []);
   expectOne(
@@ -197,8 +198,8 @@ test("the command line may import from Node and from its own libraries, and only
   );
   expectOne(
     checkImports,
-    { ...modules, ...command, "web/src/runtime/ropewalk/load.ts": 'import "../cli/plot/plot.js";\n' },
-    /load may not import from cli/,
+    { ...modules, ...command, "web/src/runtime/ropewalk/load.ts": 'import "../../apps/cli/plot/plot.js";\n' },
+    /ropewalk may not import from apps\/cli/,
   );
 });
 
@@ -216,7 +217,7 @@ test("import cycles of one, two and three modules, with types", () => {
   expectOne(
     checkCycles,
     { [config("a")]: 'import type { A } from "./a.js";' },
-    /a\.ts → web\/src\/config\/a\.ts: imports in a circle/,
+    /a\.ts → web\/src\/core\/config\/a\.ts: imports in a circle/,
   );
   expectOne(
     checkCycles,
@@ -230,6 +231,48 @@ test("import cycles of one, two and three modules, with types", () => {
   };
   expectOne(checkCycles, three, /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
   assert.deepEqual(checkCycles({ ...three, [config("c")]: "" }), []);
+});
+
+test("a layer that imports from a later one, and one that isn't listed", () => {
+  const model = (path) => `web/src/runtime/model/${path}.ts`;
+  const good = {
+    [model("model")]: 'import "./session/session.js";\nimport "./prompt.js";',
+    [model("prompt")]: "",
+    [model("session/session")]: 'import "../plan/model_plan.js";',
+    [model("plan/model_plan")]: "",
+  };
+  assert.deepEqual(checkLayers(good), []);
+  expectOne(
+    checkLayers,
+    { ...good, [model("plan/model_plan")]: 'import type { S } from "../session/session.js";' },
+    /model_plan\.ts:1: imports \.\.\/session\/session\.js, but plan may not import from session$/,
+  );
+  expectOne(
+    checkLayers,
+    { ...good, [model("session/session")]: 'import "../prompt.js";' },
+    /session may not import from the top of its folder$/,
+  );
+  expectOne(checkLayers, { ...good, [model("misc/a")]: "" }, /its folder is not in layers/);
+});
+
+test("folders, and files beside them, that import from each other", () => {
+  const files = (path) => `web/src/runtime/files/${path}.ts`;
+  const good = {
+    [files("open")]: 'import "./hub/a.js";',
+    [files("hub/a")]: "",
+    [files("cache/a")]: 'import "../hub/a.js";',
+  };
+  assert.deepEqual(checkFolderCycles(good), []);
+  expectOne(
+    checkFolderCycles,
+    { ...good, [files("hub/b")]: 'import type { A } from "../cache/a.js";' },
+    /^web\/src\/runtime\/files: (hub → cache → hub|cache → hub → cache): imports in a circle$/,
+  );
+  expectOne(
+    checkFolderCycles,
+    { ...good, [files("hub/b")]: 'import "../open.js";' },
+    /^web\/src\/runtime\/files: (open\.ts → hub → open\.ts|hub → open\.ts → hub): imports in a circle$/,
+  );
 });
 
 test("files that are too long, and files that may be long", () => {

@@ -64,7 +64,7 @@ function enumsOf(tree) {
 function listsOf(tree, name) {
   const pattern = new RegExp(`const ${name}\\b[^=]*= (?:\\[([^\\]]*)\\]|\\{\\n((?:  .*\\n)*)\\})`, "g");
   return Object.entries(tree)
-    .filter(([path]) => /^web\/src\/(?!cli\/).*\.ts$/.test(path)) // the command line passes names, not indices
+    .filter(([path]) => /^web\/src\/(?!apps\/cli\/).*\.ts$/.test(path)) // the command line passes names, not indices
     .flatMap(([, text]) => [...text.matchAll(pattern)])
     .map(([, list, object]) =>
       list === undefined ? [...object.matchAll(/^ {2}(\w+):/gm)] : [...list.matchAll(/"([^"]*)"/g)],

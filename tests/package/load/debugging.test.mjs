@@ -32,11 +32,11 @@ test("each script has a source map with sources, except the Emscripten glue and 
     return ours;
   });
   for (const path of [
-    "rope/rotate.ts",
-    "load/load.ts",
-    "cache/cache.ts",
-    "model/session/session.ts",
-    "worker/rpc_server.ts",
+    "core/rope/rotate.ts",
+    "runtime/ropewalk/load.ts",
+    "core/cache/cache.ts",
+    "runtime/model/session/session.ts",
+    "runtime/worker/rpc_server.ts",
   ])
     assert.ok(sources.includes(`../web/src/${path}`), path);
 });
@@ -68,18 +68,18 @@ test("with --enable-source-maps the stack names our files and lines", async () =
     const rw = await load({ build: process.env.ROPEWALK_BUILD });
     try { rw.tensor([-1]); } catch ({ stack }) { console.log(stack); }`;
   const stack = await inNewProcess(source, ["--enable-source-maps"]);
-  assert.match(stack, /at .*checkShape \(.*web[\\/]src[\\/]memory[\\/]shape\.ts:\d+:\d+\)/);
+  assert.match(stack, /at .*checkShape \(.*web[\\/]src[\\/]core[\\/]memory[\\/]shape\.ts:\d+:\d+\)/);
 });
 
 /** The public classes, and the declaration files they are in. */
 const classes = {
-  Rope: "rope/rope",
-  Tensor: "memory/tensor",
-  Ropewalk: "load/runtime",
-  KvCache: "cache/cache",
-  LinearState: "attention/linear_state",
-  Model: "model/model",
-  Session: "model/session/session",
+  Rope: "core/rope/rope",
+  Tensor: "core/memory/tensor",
+  Ropewalk: "runtime/ropewalk/ropewalk",
+  KvCache: "core/cache/cache",
+  LinearState: "core/attention/linear_state",
+  Model: "runtime/model/model",
+  Session: "runtime/model/session/session",
 };
 
 /** The members of a class in a declaration file, as [name, declaration]. */
