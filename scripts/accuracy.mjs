@@ -112,7 +112,7 @@ await runMain(import.meta.url, async ([file = DEFAULT]) => {
     "f32 angles, pair from pair (ggml, CPU)": (position) => cosAndSin(iteratedAngles(rope_theta, rotary_dim, position)),
   };
 
-  let mostUnits = 0; // this package's largest error, in units of the last place of the value itself
+  let maxUnits = 0; // this package's largest error, in units of the last place of the value itself
 
   console.log(`| up to position | ${Object.keys(columns).join(" | ")} |`);
   console.log(`|---|${"---|".repeat(Object.keys(columns).length)}`);
@@ -132,7 +132,7 @@ await runMain(import.meta.url, async ([file = DEFAULT]) => {
             const size = error < 0n ? -error : error;
             if (size > largest[name]) largest[name] = size;
             if (name === "ropewalk" && table[kind][j] !== 0)
-              mostUnits = Math.max(mostUnits, numberOf(size) / 2 ** lastPlace(table[kind][j]));
+              maxUnits = Math.max(maxUnits, numberOf(size) / 2 ** lastPlace(table[kind][j]));
           });
         }
       }
@@ -141,6 +141,6 @@ await runMain(import.meta.url, async ([file = DEFAULT]) => {
     console.log(`| ${last} | ${cells.join(" | ")} |`);
   }
   console.log(
-    `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of an f32 between 0.5 and 1 is ${(2 ** -25).toExponential(1)}. The largest error of ropewalk is ${mostUnits.toFixed(1)} units in the last place of the value itself.`,
+    `\nBase ${rope_theta}, ${rotary_dim / 2} pairs, largest |error| of cos and sin over ${WINDOW} positions. Half a unit in the last place of an f32 between 0.5 and 1 is ${(2 ** -25).toExponential(1)}. The largest error of ropewalk is ${maxUnits.toFixed(1)} units in the last place of the value itself.`,
   );
 });

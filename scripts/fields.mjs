@@ -22,7 +22,10 @@ const ADVICE = "run node scripts/fields.mjs";
 const root = join(import.meta.dirname, "..");
 // The files in web/src/, and the lists of each.
 const files = {
-  "core/config/rope_fields.ts": { lists: ["src/rope/config_fields.def"], head: async () => LIST + (await scalingTable()) },
+  "core/config/rope_fields.ts": {
+    lists: ["src/rope/config_fields.def"],
+    head: async () => LIST + (await scalingTable()),
+  },
   "core/memory/model_fields.ts": {
     lists: ["src/vectors/norm_fields.def", "src/transformer/model_fields.def"],
     head: () => 'import { defaultQueryTemperature, type QueryTemperature } from "../config/rope_fields.js";\n',

@@ -1,7 +1,7 @@
 // A page that searches 2,000 paragraphs by meaning. A Worker embeds them once; later visits read the vectors from the device. What is
 // nearest is shown as one types, and then ranked by a cross-encoder. Serve the repository, after `npm run build`, and open examples/search/.
 import { load } from "ropewalk/worker";
-import { collectionFor, MOST_PARAGRAPHS } from "../small_encoder/paragraphs.mjs";
+import { collectionFor, MAX_PARAGRAPHS } from "../small_encoder/paragraphs.mjs";
 import { keepVectors, keptVectors, keyOf } from "./kept_vectors.mjs";
 
 const COUNT = 2000;
@@ -16,7 +16,7 @@ const [query, progress, status, order, results] = ["query", "progress", "status"
   document.getElementById(id),
 );
 
-const { paragraphs } = collectionFor({ seed: 800_000_000, searches: COUNT / MOST_PARAGRAPHS, length: WORDS });
+const { paragraphs } = collectionFor({ seed: 800_000_000, searches: COUNT / MAX_PARAGRAPHS, length: WORDS });
 
 const rw = await load();
 const [model, ranker] = await Promise.all([rw.model(MODEL), rw.model(RANKER)]);

@@ -5,14 +5,14 @@ import { colors, names, places, things, words } from "../small_model/stories.mjs
 /** Facts in a paragraph, whatever its length, unless the caller wants others. */
 export const FACTS = 4;
 /** The largest number of paragraphs whose facts are about different things. */
-export const MOST_PARAGRAPHS = Math.floor((colors.length * things.length) / FACTS);
+export const MAX_PARAGRAPHS = Math.floor((colors.length * things.length) / FACTS);
 
 /**
  * Generates paragraphs for one search. No two facts are about the same thing of the same color.
  *
  * The other sentences name colors without things and things without colors, so which words a paragraph has doesn't tell what it states.
  * @param options.seed - selects the paragraphs.
- * @param options.count - number of paragraphs, up to {@link MOST_PARAGRAPHS}.
+ * @param options.count - number of paragraphs, up to {@link MAX_PARAGRAPHS}.
  * @param options.length - words and punctuation marks of each paragraph; the last sentence may be up to 8 longer.
  * @param options.factsEach - facts in each paragraph.
  * @returns `{ paragraphs, facts }`: texts, and for each fact `{ thing, place, paragraph }` with the index of its paragraph.
@@ -37,7 +37,7 @@ export function paragraphsFor({ seed, count, length, factsEach = FACTS }) {
 }
 
 /**
- * Generates paragraphs of several searches together, {@link MOST_PARAGRAPHS} of each. So a thing is in a different place in each search.
+ * Generates paragraphs of several searches together, {@link MAX_PARAGRAPHS} of each. So a thing is in a different place in each search.
  * @param options.seed - selects the paragraphs: it is the first search's, and the others' follow.
  * @param options.searches - number of searches.
  * @param options.length, options.factsEach - as in {@link paragraphsFor}.
@@ -45,9 +45,9 @@ export function paragraphsFor({ seed, count, length, factsEach = FACTS }) {
  */
 export function collectionFor({ seed, searches, length, factsEach }) {
   const parts = Array.from({ length: searches }, (_, i) =>
-    paragraphsFor({ seed: seed + i, count: MOST_PARAGRAPHS, length, factsEach }),
+    paragraphsFor({ seed: seed + i, count: MAX_PARAGRAPHS, length, factsEach }),
   );
-  const shifted = ({ facts }, i) => facts.map((fact) => ({ ...fact, paragraph: fact.paragraph + i * MOST_PARAGRAPHS }));
+  const shifted = ({ facts }, i) => facts.map((fact) => ({ ...fact, paragraph: fact.paragraph + i * MAX_PARAGRAPHS }));
   return { paragraphs: parts.flatMap(({ paragraphs }) => paragraphs), facts: parts.flatMap(shifted) };
 }
 

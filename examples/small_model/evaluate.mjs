@@ -34,7 +34,7 @@ export const FULL = {
 };
 const QUICK = { groups: 1, stretches: [1, 4], tokens: { losses: 2048, questions: 2048 }, beginnings: 0, tuned: false };
 /** Texts per length and group. */
-const MOST_TEXTS = 8;
+const MAX_TEXTS = 8;
 
 /** The texts of a group at a length, each with its own seed. */
 function textsOf(group, length, near, count) {
@@ -75,7 +75,7 @@ const longestOf = ({ stretches }) => Math.max(...stretches) * TRAINED_LENGTH;
 export async function measure(rw, plan, { model: { folder }, scaling, rope, length, recallLength = length, group }) {
   const shifts = scaling === "shift";
   const model = await rw.model(folder, { rope, contextLength: length, kv: { dtype: "f32" } });
-  const count = (tokens, textLength) => Math.max(1, Math.min(MOST_TEXTS, Math.floor(tokens / textLength)));
+  const count = (tokens, textLength) => Math.max(1, Math.min(MAX_TEXTS, Math.floor(tokens / textLength)));
   const [positions, all, answers] = [new Buckets(positionSteps.count(length)), new Buckets(1), new Buckets(1)];
   for (const text of textsOf(group, length, true, count(plan.tokens.losses, length))) {
     const losses = shifts ? await lossesByShifting(model, text) : await lossesOf(model, text);

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { load } from "ropewalk";
-import { MOST_PARAGRAPHS, paragraphsFor, questionAbout } from "../../examples/small_encoder/paragraphs.mjs";
+import { MAX_PARAGRAPHS, paragraphsFor, questionAbout } from "../../examples/small_encoder/paragraphs.mjs";
 import { words } from "../../examples/small_model/stories.mjs";
 import { read, root } from "./guide_page.mjs";
 
@@ -23,7 +23,7 @@ describe("paragraphs", () => {
   });
 
   test("a fact is in its paragraph and in no other", () => {
-    const { paragraphs, facts } = paragraphsFor({ seed: SEED, count: MOST_PARAGRAPHS, length: 60 });
+    const { paragraphs, facts } = paragraphsFor({ seed: SEED, count: MAX_PARAGRAPHS, length: 60 });
     for (const { thing, place, paragraph } of facts) {
       const stating = paragraphs.flatMap((text, i) => (text.includes(`The ${thing} is in the ${place}.`) ? [i] : []));
       assert.deepEqual(stating, [paragraph]);

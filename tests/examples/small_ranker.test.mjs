@@ -9,7 +9,7 @@ import {
   answersAbout,
   collectionFor,
   FACTS,
-  MOST_PARAGRAPHS,
+  MAX_PARAGRAPHS,
   queriesAbout,
 } from "../../examples/small_encoder/paragraphs.mjs";
 import { read, root } from "./guide_page.mjs";
@@ -31,7 +31,7 @@ const EXPECTED = {
 
 test("a collection has the facts of several searches, and their answers are in their paragraphs", () => {
   const { paragraphs, facts } = collectionFor({ seed: SEED, searches: 3, length: 60 });
-  assert.deepEqual([paragraphs.length, facts.length], [3 * MOST_PARAGRAPHS, 3 * MOST_PARAGRAPHS * FACTS]);
+  assert.deepEqual([paragraphs.length, facts.length], [3 * MAX_PARAGRAPHS, 3 * MAX_PARAGRAPHS * FACTS]);
   for (const fact of facts) {
     assert.equal(answersAbout(fact).length, queriesAbout(fact).length);
     for (const answer of answersAbout(fact)) assert.ok(paragraphs[fact.paragraph].includes(answer));

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..", "..", "..");
 const FOLDER = join("build", "peers", "bert33");
 const TARGETS = { 1: 1.5, 2: 1 };
 /** The lowest cosine between both vectors of a text. int8 rounds weights and activations in different blocks. */
-const LEAST_COSINE = { f32: 0.99999, int8: 0.99 };
+const MIN_COSINE = { f32: 0.99999, int8: 0.99 };
 
 /** Measures both with each kind of weights and number of threads, round by round. Returns lines with goals. */
 export async function benchEmbed(inPage, args) {
@@ -48,7 +48,7 @@ async function race(page, source, { threads, weights, rounds }) {
     for (let round = 0; round < rounds; round++)
       for (const { name } of contenders) samples[name].push(await call(name, "embed"));
     const cosine = await page.evaluate(leastCosine, "relaxed", "onnxruntime-web");
-    if (!(cosine >= LEAST_COSINE[weights])) throw new Error(`${weights}: the vectors differ, cosine ${cosine}`);
+    if (!(cosine >= MIN_COSINE[weights])) throw new Error(`${weights}: the vectors differ, cosine ${cosine}`);
   } finally {
     for (const { name } of contenders) await page.evaluate((name) => globalThis.closeContender(name), name);
   }

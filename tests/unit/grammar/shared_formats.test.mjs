@@ -22,11 +22,11 @@ const FORMATS = [
 const allowedBy = (matcher) => texts.flatMap((_, id) => ((matcher.allowed[id >> 5] >> (id & 31)) & 1 ? [id] : []));
 
 for (const format of FORMATS)
-  for (const mostStates of [1, 2, 5])
-    test(`texts share ${JSON.stringify(format)} with ${mostStates} states`, () => {
-      const random = randomFrom(mostStates);
+  for (const maxStates of [1, 2, 5])
+    test(`texts share ${JSON.stringify(format)} with ${maxStates} states`, () => {
+      const random = randomFrom(maxStates);
       const network = networkOf(formatGrammar(format), "format");
-      const shared = new KnownFormat(network, mostStates);
+      const shared = new KnownFormat(network, maxStates);
       const matcherOf = (known) => new FormatMatcher(known, trie, tokenizer, bytes.length);
       // Each text is followed a second time by a matcher of its own, which never forgets.
       const pairs = Array.from({ length: 4 }, () => [matcherOf(shared), matcherOf(new KnownFormat(network))]);

@@ -20,7 +20,7 @@ const FIRST = "qwen2.5-7b";
 const OWN = "own";
 
 /** Larger .json files are no config.json. */
-const MOST_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 
 const form = find<HTMLFormElement>("#doctor");
 const control = (name: string): HTMLInputElement => form.elements.namedItem(name) as HTMLInputElement;
@@ -153,7 +153,7 @@ function nameOf(given: Given): string | undefined {
 async function showFiles(files: readonly File[]): Promise<void> {
   const [first, ...others] = files;
   if (first === undefined) return;
-  const isConfig = others.length === 0 && first.name.endsWith(".json") && first.size <= MOST_BYTES;
+  const isConfig = others.length === 0 && first.name.endsWith(".json") && first.size <= MAX_BYTES;
   // the text of a config.json can be in a link
   await show(isConfig ? { kind: "text", text: await first.text(), name: first.name } : { kind: "files", files });
 }

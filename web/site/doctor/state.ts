@@ -13,7 +13,7 @@ const PREFIX = "doctor.";
 const TEXT = "#config=";
 
 /** Longer addresses are cut by programs that people send links with. */
-const MOST_CHARACTERS = 8000;
+const MAX_CHARACTERS = 8000;
 
 /** Fills number inputs from the page's address. */
 export function readNumbers(inputs: readonly HTMLInputElement[]): void {
@@ -48,7 +48,7 @@ export function writeState(given: Given, first: string, inputs: readonly HTMLInp
   put("file", nameOf(given));
   for (const { name, value, defaultValue } of inputs) put(name, value === defaultValue ? undefined : value);
   const hash = given.kind === "text" ? TEXT + encodeURIComponent(shortened(given.text)) : "";
-  const fits = hash.length <= MOST_CHARACTERS;
+  const fits = hash.length <= MAX_CHARACTERS;
   url.hash = fits ? hash : "";
   if (url.href !== location.href) history.replaceState(history.state, "", url);
   return fits && given.kind !== "files" && given.kind !== "lost";

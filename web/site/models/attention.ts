@@ -7,7 +7,7 @@ import { readableToken } from "./token_text.js";
 import type { Conversation } from "./conversation.js";
 
 /** Tokens with larger weights than this are named in the charts. */
-const LEAST_NAMED = 0.02;
+const MIN_NAMED = 0.02;
 const WITHOUT_ATTENTION =
   "This model has no attention. Its layers are recurrent: they read each token once, into states of a fixed size.";
 /** Most heads read some of so many last tokens. */
@@ -141,7 +141,7 @@ function beforeOf(last: Shown | undefined, tokens: number, layer: number, scalin
 /** What most heads of many models read: the first token, as a place for weight that they don't need. */
 function averageText(readings: readonly Reading[]): string {
   const means = readings.map(({ heads }) => [...heads.values()].reduce((sum, row) => sum + row[0]!, 0) / heads.size);
-  if (Math.max(...means) < LEAST_NAMED) return "";
+  if (Math.max(...means) < MIN_NAMED) return "";
   return `In the mean of these heads, the first token gets ${weightsText(readings, means)}.`;
 }
 
@@ -155,7 +155,7 @@ async function readTexts(
   const places = new Set([chosen]);
   for (const { heads } of readings) {
     for (const row of heads.values()) {
-      for (const [at, weight] of row.entries()) if (weight > LEAST_NAMED) places.add(at);
+      for (const [at, weight] of row.entries()) if (weight > MIN_NAMED) places.add(at);
     }
   }
   const missing = new Set([...places].map((at) => tokens[at]!).filter((token) => !texts.has(token)));

@@ -3,9 +3,9 @@ import { drawChart, Plot } from "./chart.js";
 import { percentText } from "./units.js";
 
 /** Smaller weights aren't drawn. */
-const [LEAST_IN_HEADS, LEAST_IN_HEAD] = [0.02, 0.002];
+const [MIN_IN_HEADS, MIN_IN_HEAD] = [0.02, 0.002];
 /** Tokens with the largest weights of a head, named in the chart if they have this weight or more. */
-const [NAMED, LEAST_NAMED] = [3, 0.05];
+const [NAMED, MIN_NAMED] = [3, 0.05];
 /** CSS pixels of a head's row, and of the place for the name of a reading above its rows. */
 const [ROW_HEIGHT, TITLE_HEIGHT] = [15, 34];
 
@@ -70,7 +70,7 @@ export function drawHeads(figure: HTMLElement, caption: string, picture: Attenti
   const marks = readings.flatMap(({ heads }, i) =>
     [...heads].flatMap(([row, weights]) =>
       Array.from(weights, (weight, token) => ({ name: names[i]!, head: row, token, weight })).filter(
-        ({ weight }) => weight > LEAST_IN_HEADS,
+        ({ weight }) => weight > MIN_IN_HEADS,
       ),
     ),
   );
@@ -110,12 +110,12 @@ export function drawHead(figure: HTMLElement, caption: string, picture: Attentio
   const names = titlesOf(readings);
   const bars = readings.flatMap(({ heads }, i) =>
     Array.from(heads.get(head)!, (weight, at) => ({ name: names[i]!, token: at, weight })).filter(
-      ({ weight }) => weight > LEAST_IN_HEAD,
+      ({ weight }) => weight > MIN_IN_HEAD,
     ),
   );
   const named = names.flatMap((name) =>
     bars
-      .filter((bar) => bar.name === name && bar.weight > LEAST_NAMED)
+      .filter((bar) => bar.name === name && bar.weight > MIN_NAMED)
       .sort((a, b) => b.weight - a.weight)
       .slice(0, NAMED),
   );

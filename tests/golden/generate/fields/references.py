@@ -19,7 +19,7 @@ from fields.values import ENCODER_TOKENS
 from tiny_models import EXPERT_MARGIN, HERE, expert_margins
 
 # Models of more numbers than this aren't built: a default of a class is the size of a released model.
-MOST_NUMBERS = 300_000
+MAX_NUMBERS = 300_000
 # Tokens whose losses are compared: their logits are those at the positions before.
 POSITIONS = [1, 8, 15, 22, 29, 36, 42, 47]
 DIMENSIONS = 8
@@ -55,7 +55,7 @@ class TinyModel:
             parsed = CONFIG_MAPPING[config["model_type"]].from_pretrained(folder)
             with torch.device("meta"):
                 size = sum(parameter.numel() for parameter in self.auto.from_config(eager(parsed)).parameters())
-            if size > MOST_NUMBERS:
+            if size > MAX_NUMBERS:
                 return "large", None
             model, report = self.load(folder, parsed)
             tensors = None

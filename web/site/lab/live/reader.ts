@@ -7,7 +7,7 @@ import { textOf, tokensOf } from "../../../../examples/small_model/texts.mjs";
 import { LENGTH, type Run, type Wanted, wordsOf } from "./run.js";
 
 /** Timers are late, in hidden pages by a second. What is later than this isn't made up for. */
-const MOST_LATE_MS = 100;
+const MAX_LATE_MS = 100;
 const OPENING = "The red ball is in the garden.";
 
 /** A story that is being read. */
@@ -71,7 +71,7 @@ export class Reader {
     const { tokensPerSecond } = this.wanted();
     if (tokensPerSecond === 0) return;
     const now = performance.now();
-    this.#due = Math.max(this.#due + 1000 / tokensPerSecond, now - MOST_LATE_MS);
+    this.#due = Math.max(this.#due + 1000 / tokensPerSecond, now - MAX_LATE_MS);
     if (this.#due > now) await new Promise((resolve) => setTimeout(resolve, this.#due - now));
   }
 

@@ -17,7 +17,7 @@ export interface KnownConfig {
 }
 
 /** Most keys that are left out one after another. */
-const MOST_KEYS = 20;
+const MAX_KEYS = 20;
 
 /**
  * Reads a file's RoPEs. A key that nothing reads is left out, as transformers does, and becomes a finding; any other fault ends the reading.
@@ -25,7 +25,7 @@ const MOST_KEYS = 20;
 export function readKnownConfig(source: Dict): KnownConfig {
   const findings: Finding[] = misspeltKeys(source);
   let readable = source;
-  for (let attempt = 0; attempt <= MOST_KEYS; attempt++) {
+  for (let attempt = 0; attempt <= MAX_KEYS; attempt++) {
     try {
       const ropes = configRopes(readable);
       if (ropes.noRope !== undefined) findings.push(withoutRope(ropes.noRope));

@@ -14,7 +14,7 @@ export interface CompletionLogprobs {
 }
 
 /** The most tokens of a character, which has at most 4 bytes. */
-const MOST_PARTS = 4;
+const MAX_PARTS = 4;
 
 /** Finds where the tokens of a continuation begin. The parts of a character begin where it does. Control tokens have no text. */
 export class TokenPlaces {
@@ -32,7 +32,7 @@ export class TokenPlaces {
     const offset = this.#offset;
     this.#parts.push(token);
     const text = await this.#tokenizer.decode(this.#parts, { continues: true });
-    if (!text.endsWith("\uFFFD") || this.#parts.length >= MOST_PARTS) {
+    if (!text.endsWith("\uFFFD") || this.#parts.length >= MAX_PARTS) {
       this.#offset += text.length;
       this.#parts = [];
     }

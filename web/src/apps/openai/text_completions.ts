@@ -70,7 +70,7 @@ export interface CompletionRequest extends Pick<GenerationRequest, "isStream" | 
 }
 
 /** The most prompts of a request, as OpenAI's. */
-const MOST_PROMPTS = 2048;
+const MAX_PROMPTS = 2048;
 
 /** @throws UNKNOWN_KEY, INVALID_ARGUMENT, CACHE_FULL */
 export async function readCompletionRequest(
@@ -118,7 +118,7 @@ function promptsOf(given: unknown): { prompt: OnePrompt; field: string }[] {
   const isList = Array.isArray(given) && given.length > 0;
   if (isOne(given)) return [{ prompt: given, field: "prompt" }];
   if (!isList) return refuse("prompt", given);
-  if (given.length > MOST_PROMPTS) fail("INVALID_ARGUMENT", "prompt", `must be at most ${MOST_PROMPTS} prompts`);
+  if (given.length > MAX_PROMPTS) fail("INVALID_ARGUMENT", "prompt", `must be at most ${MAX_PROMPTS} prompts`);
   return given.map((prompt: unknown, i) => {
     const field = `prompt[${i}]`;
     return isOne(prompt) ? { prompt, field } : refuse(field, prompt);

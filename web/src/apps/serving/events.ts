@@ -56,7 +56,7 @@ export interface Generation {
 }
 
 /** The most answers to a prompt that are generated at the same time. They share the steps of the model. */
-const MOST_TOGETHER = 8;
+const MAX_TOGETHER = 8;
 
 /** Generates the answers, after the calls before. */
 export function answerEvents(
@@ -77,8 +77,8 @@ async function* allAnswers(
     throw renamed(error, generation.fieldOf);
   });
   let [generated, reasoning] = [0, 0];
-  for (let first = 0; first < count; first += MOST_TOGETHER) {
-    const last = Math.min(first + MOST_TOGETHER, count) - 1;
+  for (let first = 0; first < count; first += MAX_TOGETHER) {
+    const last = Math.min(first + MAX_TOGETHER, count) - 1;
     const forks: ServedSession[] = [];
     try {
       const answers: Answer[] = [];

@@ -3,7 +3,7 @@ import * as advise from "../../core/base/advice.js";
 import { fail, RopewalkError } from "../../core/base/errors.js";
 import { commonLength } from "../../core/base/lists.js";
 import { CallQueue } from "../../runtime/model/session/call_queue.js";
-import { LEAST_COPIED, readsAlikeInParts } from "../../runtime/model/several_texts.js";
+import { MIN_COPIED, readsAlikeInParts } from "../../runtime/model/several_texts.js";
 import type { Serving } from "./options.js";
 import type { ServedModel, ServedSession } from "./served_model.js";
 
@@ -144,7 +144,7 @@ export class PromptSessions {
     const shared = commonLength(await tokensOf(slot), prompt); // its own call runs, and has not read yet
     const [best] = candidates.filter((other) => other.slot.calls === 0).sort((a, b) => b.shared - a.shared);
     const { session, queue } = best?.slot ?? slot;
-    if (best === undefined || session === undefined || best.shared < shared + LEAST_COPIED) return;
+    if (best === undefined || session === undefined || best.shared < shared + MIN_COPIED) return;
     if (!readsAlikeInParts(this.#model.info)) return; // a copy that goes back isn't exact
     const fork = queue.run("fork", "read", call.signal, async () => session.fork());
     const copy = await this.#ofCall(call, fork.catch(undefinedIfDisposed));

@@ -49,8 +49,8 @@ export class KvCacheCore {
   readonly axes: number;
   readonly #owned: Owned;
 
-  /** `leastLayers` is 0 for a model's cache. */
-  constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean, leastLayers = 1) {
+  /** `minLayers` is 0 for a model's cache. */
+  constructor(heap: Heap, options: KvCacheOptions, useScalarKernels: boolean, minLayers = 1) {
     const {
       layers: givenLayers,
       rope,
@@ -64,7 +64,7 @@ export class KvCacheCore {
     } = checkOptions(options, OPTIONS);
     const { module } = heap;
     const given = { layers: givenLayers, rope, kvHeads, headDim, hasValues };
-    const { layers, groups } = readLayers(heap, given, leastLayers);
+    const { layers, groups } = readLayers(heap, given, minLayers);
     const type = readDType(dtype);
     this.heap = heap;
     this.layers = layers;
@@ -131,8 +131,8 @@ export class KvCacheCore {
   }
 }
 
-/** Size in bytes of the pages of a cache at a length. `leastLayers` is 0 for a model's cache. @internal */
-export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions, leastLayers = 1): number {
+/** Size in bytes of the pages of a cache at a length. `minLayers` is 0 for a model's cache. @internal */
+export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions, minLayers = 1): number {
   const {
     layers: givenLayers,
     rope,
@@ -146,7 +146,7 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions, leastLaye
     length: givenLength,
   } = checkOptions(options, BYTES_OPTIONS);
   const given = { layers: givenLayers, rope, kvHeads, headDim, hasValues };
-  const { layers, groups } = readLayers(heap, given, leastLayers);
+  const { layers, groups } = readLayers(heap, given, minLayers);
   const type = readDType(dtype);
   if (keys !== undefined) codeIn(KEY_MODES, keys, "keys");
   const sequences = wholeNumber(givenSequences, 1, 65536, "sequences");

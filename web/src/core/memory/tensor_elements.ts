@@ -42,22 +42,22 @@ function listOf(tensor: TensorMemory, elements: unknown): unknown[] {
 
 /** Fraction bits, smallest exponent, and bits of infinity of each 16-bit type. NaN is infinity with the highest fraction bit. */
 const FORMATS = {
-  f16: { fractionBits: 10, leastExponent: -14, infinity: 0x7c00 },
-  bf16: { fractionBits: 7, leastExponent: -126, infinity: 0x7f80 },
+  f16: { fractionBits: 10, minExponent: -14, infinity: 0x7c00 },
+  bf16: { fractionBits: 7, minExponent: -126, infinity: 0x7f80 },
 };
 
 /** Rounds numbers to 16 bits: once, from f64, to nearest even. */
 function writeBits(numbers: Float64Array, dtype: Exclude<DType, "f32">, bits: Uint16Array): void {
-  const { fractionBits, leastExponent, infinity } = FORMATS[dtype];
+  const { fractionBits, minExponent, infinity } = FORMATS[dtype];
   const words = new Uint32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length);
   for (let i = 0; i < numbers.length; i++) {
     const value = numbers[i]!;
     const high = words[2 * i + 1]!;
     const sign = (high >>> 16) & 0x8000;
-    const exponent = Math.max(((high >>> 20) & 0x7ff) - 1023, leastExponent);
+    const exponent = Math.max(((high >>> 20) & 0x7ff) - 1023, minExponent);
     // In units of the last place, a number below 2^52 is rounded by adding 2^52. A fraction that rounds up carries into the exponent.
     const units = Math.abs(value) * 2 ** (fractionBits - exponent) + 2 ** 52 - 2 ** 52;
-    const magnitude = Math.min((exponent - leastExponent) * 2 ** fractionBits + units, infinity);
+    const magnitude = Math.min((exponent - minExponent) * 2 ** fractionBits + units, infinity);
     bits[i] = sign | (value !== value ? infinity | (1 << (fractionBits - 1)) : magnitude);
   }
 }

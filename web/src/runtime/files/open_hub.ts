@@ -27,7 +27,7 @@ export interface HubAccess {
 }
 
 /** The part of wasm memory (4 GB) for weights: the rest is for caches and what a call needs. */
-const MOST_WEIGHTS = 3 * 2 ** 30;
+const MAX_WEIGHTS = 3 * 2 ** 30;
 
 /** What a device is assumed to have that doesn't say. */
 const USUAL_MEMORY = 4 * 2 ** 30;
@@ -58,7 +58,7 @@ export async function openHub(
     disk,
     signal,
   );
-  const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MOST_WEIGHTS);
+  const memory = Math.min((platform.memoryBytes?.() ?? USUAL_MEMORY) / 2, MAX_WEIGHTS);
   const choose = access.wanted === "adapter" ? chooseAdapter : chooseModel;
   const { path, size, reason } = ofKept(name, why, () => choose(name, repository.files, memory));
   const choice: HubChoice = {

@@ -10,12 +10,12 @@ export const DEAD = 0;
 const UNKNOWN = -1;
 
 /** More states than this are forgotten: the transitions of one take 1 KiB. */
-const MOST_STATES = 30_000;
+const MAX_STATES = 30_000;
 /** The most places that a text may be at. More take seconds for each token. */
-const MOST_PLACES = 200_000;
+const MAX_PLACES = 200_000;
 /** The most places of all states, and the most that are looked at for one token. */
-const MOST_HELD = 20_000_000;
-const MOST_WORK = 300_000_000;
+const MAX_HELD = 20_000_000;
+const MAX_WORK = 300_000_000;
 /** Bytes, and so transitions of a state. */
 const BYTES = 256;
 
@@ -41,7 +41,7 @@ export interface Position {
 /** The states of a grammar. Their numbers are valid until {@link Automaton.generation} changes. */
 export class Automaton {
   readonly #network: Network;
-  readonly #mostStates: number;
+  readonly #maxStates: number;
   readonly #states: Position[] = [];
   #ways = new Int32Array(64 * BYTES);
   readonly #stateIds = new Map<string, number>();
@@ -51,9 +51,9 @@ export class Automaton {
   #work = 0;
   #generation = 0;
 
-  constructor(network: Network, mostStates = MOST_STATES) {
+  constructor(network: Network, maxStates = MAX_STATES) {
     this.#network = network;
-    this.#mostStates = mostStates;
+    this.#maxStates = maxStates;
     this.#clear();
   }
 
@@ -102,7 +102,7 @@ export class Automaton {
     if (known !== UNKNOWN) return known;
     const { nodes, frames } = this.#states[state]!;
     this.#work += nodes.length;
-    if (this.#work > MOST_WORK || this.#held > 2 * MOST_HELD) failTooLarge();
+    if (this.#work > MAX_WORK || this.#held > 2 * MAX_HELD) failTooLarge();
     const after = new Places();
     let [low, high] = [0, BYTES - 1]; // bytes around this one that the same nodes read
     for (let i = 0; i < nodes.length; i++) {
@@ -127,7 +127,7 @@ export class Automaton {
 
   /** Forgets all states if there are too many. Positions stay valid, state numbers don't. */
   limitStates(): void {
-    if (this.#states.length >= this.#mostStates || this.#held > MOST_HELD) this.#clear();
+    if (this.#states.length >= this.#maxStates || this.#held > MAX_HELD) this.#clear();
   }
 
   #clear(): void {
@@ -216,7 +216,7 @@ class Places {
     this.#visited.set(node, frames);
     if (frames.has(frame)) return false;
     frames.add(frame);
-    if (++this.#count > MOST_PLACES) failTooLarge();
+    if (++this.#count > MAX_PLACES) failTooLarge();
     return true;
   }
 

@@ -8,10 +8,10 @@ import { type Network, networkOf } from "./network.js";
 import { NO_TOKEN, tokenTrie, type TokenTrie } from "./token_trie.js";
 
 /** The most formats that are kept, and the most nodes of all of them. */
-const MOST_FORMATS = 16;
-const MOST_NODES = 2_000_000;
+const MAX_FORMATS = 16;
+const MAX_NODES = 2_000_000;
 /** The most masks that a format keeps. One takes a bit for each token. */
-const MOST_MASKS = 256;
+const MAX_MASKS = 256;
 
 /** A format that was used, with the masks of its states. Several texts may share it. @internal */
 export class KnownFormat {
@@ -20,15 +20,15 @@ export class KnownFormat {
   readonly #masks = new Map<number, Int32Array>();
   #generation: number;
 
-  constructor(network: Network, mostStates?: number) {
+  constructor(network: Network, maxStates?: number) {
     this.nodes = network.nodes.length;
-    this.automaton = new Automaton(network, mostStates);
+    this.automaton = new Automaton(network, maxStates);
     this.#generation = this.automaton.generation;
   }
 
   /** The mask of a state, which `find` computes if it isn't known. */
   mask(state: number, find: () => Int32Array): Int32Array {
-    if (this.#generation !== this.automaton.generation || this.#masks.size >= MOST_MASKS) this.#masks.clear();
+    if (this.#generation !== this.automaton.generation || this.#masks.size >= MAX_MASKS) this.#masks.clear();
     this.#generation = this.automaton.generation;
     const mask = this.#masks.get(state) ?? find();
     this.#masks.set(state, mask);
@@ -70,7 +70,7 @@ export class Formats {
     let nodes = 0;
     for (const { nodes: more } of this.#known.values()) nodes += more;
     for (const [key, known] of this.#known) {
-      if (this.#known.size <= 1 || (this.#known.size <= MOST_FORMATS && nodes <= MOST_NODES)) return;
+      if (this.#known.size <= 1 || (this.#known.size <= MAX_FORMATS && nodes <= MAX_NODES)) return;
       this.#known.delete(key);
       nodes -= known.nodes;
     }

@@ -18,7 +18,7 @@ import {
 } from "./expression.js";
 
 /** Parentheses inside each other. */
-const MOST_NESTED = 200;
+const MAX_NESTED = 200;
 
 const ESCAPES: Readonly<Record<string, string>> = {
   n: "\n",
@@ -112,7 +112,7 @@ class GbnfReader {
   }
 
   #group(): Expression {
-    if (++this.#depth > MOST_NESTED) this.#fail("parentheses are nested too deeply");
+    if (++this.#depth > MAX_NESTED) this.#fail("parentheses are nested too deeply");
     this.#space(true);
     const inside = this.#alternates();
     this.#space(true);

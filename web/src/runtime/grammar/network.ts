@@ -31,7 +31,7 @@ export interface Network {
 }
 
 /** A limit against grammars that would fill the memory. */
-const MOST_NODES = 1_000_000;
+const MAX_NODES = 1_000_000;
 
 /** The node {@link END} of every rule. */
 export const END = 0;
@@ -67,7 +67,7 @@ class Builder {
   }
 
   #add(node: Node): number {
-    if (this.#nodes.length >= MOST_NODES)
+    if (this.#nodes.length >= MAX_NODES)
       fail(
         "INVALID_ARGUMENT",
         this.field,

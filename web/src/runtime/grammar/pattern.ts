@@ -16,7 +16,7 @@ interface Anchored {
 }
 
 /** The most alternatives of a pattern in which edges are in parts of it. */
-const MOST_ANCHORED = 1000;
+const MAX_ANCHORED = 1000;
 
 /** Texts that a pattern requires, and others that it forbids with a negative lookahead at its start. */
 export interface PatternConditions {
@@ -112,7 +112,7 @@ function alternatives(part: Part): Anchored[] {
         let start = end;
         while (start > 0 && !hasEdge(part.parts[start - 1]!)) start -= 1;
         const firsts = start < end ? [{ parts: part.parts.slice(start, end), startsText: false, endsText: false }] : alternatives(part.parts[--start]!); // prettier-ignore
-        if (firsts.length * found.length > MOST_ANCHORED)
+        if (firsts.length * found.length > MAX_ANCHORED)
           throw new UnknownSyntax("it has too many alternatives with ^ or $");
         found = firsts.flatMap((first) => found.map((rest) => joined(first, rest)));
         end = start;

@@ -6,7 +6,7 @@ import type { ModelPlan } from "./plan/model_plan.js";
 import type { Piece } from "./session/generate.js";
 import type { GenerateOptions } from "./session/options.js";
 import type { Session } from "./session/session.js";
-import { LEAST_COPIED, readsAlikeInParts, seedOfText } from "./several_texts.js";
+import { MIN_COPIED, readsAlikeInParts, seedOfText } from "./several_texts.js";
 
 /** A piece of one of several texts. */
 export interface IndexedPiece extends Piece {
@@ -147,7 +147,7 @@ function withBeginning(
   if (whole !== undefined) return whole.session.fork();
   const [best] = candidates.sort((a, b) => b.shared - a.shared);
   const canCopy = options.whenFull !== "extend" && readsAlikeInParts(plan); // extending changes the RoPE
-  if (best === undefined || best.shared < LEAST_COPIED || !canCopy) return newSession();
+  if (best === undefined || best.shared < MIN_COPIED || !canCopy) return newSession();
   const copy = best.session.fork();
   copy.rewind(best.shared);
   return copy;

@@ -3,7 +3,7 @@ import { BY_LENGTH } from "../../core/config/rope_fields.js";
 import type { LayerKind, ModelLayer } from "./plan/model_plan.js";
 
 /** Shortest shared prefix worth copying, in tokens. @internal */
-export const LEAST_COPIED = 32;
+export const MIN_COPIED = 32;
 
 /**
  * Whether a text that is read in several parts has the same keys and values, to the last bit, as one that is read at once. States of

@@ -7,7 +7,7 @@ import { invalid } from "./components/options.js";
 /** Characters that a component adds to a text, a word or a token. */
 const LONGEST_ADDITION = 256;
 
-const MOST_COMPONENTS = 200;
+const MAX_COMPONENTS = 200;
 
 /** @throws INVALID_FILE (the part of tokenizer.json) */
 export function checkComponents(json: Dict): void {
@@ -29,7 +29,7 @@ function checkModel(model: Dict): void {
 function checkPart(component: unknown, part: string): void {
   const open: unknown[] = [component];
   for (let checked = 0; open.length > 0; checked++) {
-    if (checked === MOST_COMPONENTS) invalid(part, `must have at most ${MOST_COMPONENTS} components`);
+    if (checked === MAX_COMPONENTS) invalid(part, `must have at most ${MAX_COMPONENTS} components`);
     const next = open.pop();
     if (!isDict(next)) continue;
     for (const key of ["content", "prepend", "replacement", "str_rep"]) checkText(next[key], LONGEST_ADDITION, part);

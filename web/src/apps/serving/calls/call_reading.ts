@@ -62,7 +62,7 @@ export class Closers {
 }
 
 /** Up to this length, text is read again with each piece, and then only when a marker may have ended the call. */
-const LEAST_WAITING = 256;
+const MIN_WAITING = 256;
 /** A longer text must have grown by this share too, so that the time is linear in the length. */
 const [LONG, SHARE] = [4096, 1 / 32];
 
@@ -84,7 +84,7 @@ export class Attempts {
     if (text.length < this.#length) [this.#length, this.#read] = [0, 0]; // a call before was read
     const from = this.#length;
     this.#length = text.length;
-    if (rest !== "more" || text.length <= LEAST_WAITING) return true;
+    if (rest !== "more" || text.length <= MIN_WAITING) return true;
     this.#hasEnd ||= this.#ends.some((end) => text.includes(end, Math.max(0, from - end.length + 1)));
     if (!this.#hasEnd || (text.length > LONG && text.length < this.#read * (1 + SHARE))) return false;
     [this.#hasEnd, this.#read] = [false, text.length];

@@ -12,7 +12,7 @@ export function literal(text: string, at: number, wanted: string): number {
 }
 
 /** The most characters of an attribute. */
-const MOST_ATTRIBUTE = 60;
+const MAX_ATTRIBUTE = 60;
 
 /** The end of a tag if it is here, NO or WAIT, and what stands for `*` in it, which has no quotes. */
 export function tagAt(text: string, at: number, tag: string): { readonly end: number; readonly attribute: string } {
@@ -21,7 +21,7 @@ export function tagAt(text: string, at: number, tag: string): { readonly end: nu
   if (begin < 0 || after === undefined) return { end: begin, attribute: "" };
   const quote = text.indexOf('"', begin);
   const length = (quote < 0 ? text.length : quote) - begin;
-  if (quote < 0 || length > MOST_ATTRIBUTE) return { end: length > MOST_ATTRIBUTE ? NO : WAIT, attribute: "" };
+  if (quote < 0 || length > MAX_ATTRIBUTE) return { end: length > MAX_ATTRIBUTE ? NO : WAIT, attribute: "" };
   return { end: literal(text, quote, after), attribute: text.slice(begin, quote) };
 }
 

@@ -7,7 +7,7 @@ import { JsonStream } from "./json_stream.js";
 import { afterSpace, literal, nameAt, NO, WAIT } from "./matcher.js";
 
 /** The most characters of a call's id. */
-const MOST_NOTE = 200;
+const MAX_NOTE = 200;
 
 /** Where the arguments begin; NO or WAIT. */
 interface Head {
@@ -70,7 +70,7 @@ export class NamedCallReader implements CallReader {
   #argumentsAfter(text: string, from: number, { before, note, after, hasId }: NameHead): Head {
     const place = hasId === true ? text.indexOf(before, from) : afterSpace(text, from);
     const id = text.slice(from, place < 0 ? undefined : place).replace(/<[^<]*$/, ""); // the marker may be incomplete
-    if (hasId === true && (id.length > MOST_NOTE || /[\s<]/.test(id))) return { at: NO };
+    if (hasId === true && (id.length > MAX_NOTE || /[\s<]/.test(id))) return { at: NO };
     if (place < 0) return { at: WAIT };
     const begun = literal(text, place, before);
     if (begun < 0) return { at: begun };
@@ -81,7 +81,7 @@ export class NamedCallReader implements CallReader {
     const noted = note === undefined ? NO : literal(text, at, note);
     if (noted >= 0) {
       at = text.indexOf(after, noted);
-      if (at < 0) return { at: text.length - noted > MOST_NOTE ? NO : WAIT, name };
+      if (at < 0) return { at: text.length - noted > MAX_NOTE ? NO : WAIT, name };
     }
     const headEnd = literal(text, at, after);
     if (headEnd < 0) return { at: headEnd === WAIT || noted === WAIT ? WAIT : NO, name };

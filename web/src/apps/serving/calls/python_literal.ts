@@ -3,10 +3,10 @@ import { parsed } from "./json_stream.js";
 import { isStringAt, NotPython, stringAt } from "./python_string.js";
 
 /** As deep as literals may be. */
-const MOST_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /** The most characters of a number that is still coming. */
-const MOST_NUMBER = 10_000;
+const MAX_NUMBER = 10_000;
 
 const SPACE = /(?:[ \t\f\r\n]|#[^\n]*(?:\n|$)|\\\r?\n)*/y;
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
@@ -59,7 +59,7 @@ export class PythonReader {
    * @throws NotPython
    */
   value(depth = 0): Literal {
-    if (depth > MOST_DEPTH) throw new NotPython(false);
+    if (depth > MAX_DEPTH) throw new NotPython(false);
     this.skipSpace();
     const character = this.next;
     if (character === undefined) throw new NotPython(true);
@@ -88,7 +88,7 @@ export class PythonReader {
     NUMBER.lastIndex = this.at;
     const written = NUMBER.exec(this.#text)?.[0];
     const end = written === undefined ? this.at : this.at + written.length;
-    if (/^[\w.]*(?:[eE][+-]\d*)?$/.test(this.#text.slice(this.at, this.at + MOST_NUMBER))) throw new NotPython(true);
+    if (/^[\w.]*(?:[eE][+-]\d*)?$/.test(this.#text.slice(this.at, this.at + MAX_NUMBER))) throw new NotPython(true);
     // a letter makes it a complex number, or none
     if (written === undefined || /[\p{L}\p{N}_]/u.test(this.#text[end]!)) throw new NotPython(false);
     this.at = end;

@@ -52,7 +52,7 @@ interface Value {
 }
 
 /** As deep as values may be. */
-const MOST_DEPTH = 500;
+const MAX_DEPTH = 500;
 
 /** Reads the values of a text. */
 class QuotedReader {
@@ -71,7 +71,7 @@ class QuotedReader {
   value(at: number, depth = 0): Value | number {
     const text = this.#text;
     if (at >= text.length) return WAIT;
-    if (depth > MOST_DEPTH) return NO;
+    if (depth > MAX_DEPTH) return NO;
     if (text[at] === "{") return this.#members(at, "}", depth);
     if (text[at] === "[") return this.#members(at, "]", depth);
     const quoted = this.#string(at);

@@ -6,11 +6,11 @@ export type JsonType = "string" | "number" | "boolean" | "null" | "object" | "ar
 const ALL: ReadonlySet<JsonType> = new Set(["string", "number", "boolean", "null", "object", "array"]);
 
 /** References inside of references that are followed. */
-const MOST_REFERENCES = 20;
+const MAX_REFERENCES = 20;
 
 /** What a schema and its parts say about a property. All of them hold. */
 export function propertySchemas(schema: unknown, key: string, root = schema, depth = 0): unknown[] {
-  if (!isDict(schema) || depth > MOST_REFERENCES) return [];
+  if (!isDict(schema) || depth > MAX_REFERENCES) return [];
   const { properties, additionalProperties, patternProperties, $ref: reference, allOf } = schema;
   const found: unknown[] = [];
   if (isDict(properties) && Object.hasOwn(properties, key)) found.push(properties[key]);
@@ -35,7 +35,7 @@ export function valueTypes(schemas: readonly unknown[], root: unknown): Readonly
 }
 
 function typesOf(schema: unknown, root: unknown, depth: number): ReadonlySet<JsonType> {
-  if (!isDict(schema) || depth > MOST_REFERENCES) return ALL;
+  if (!isDict(schema) || depth > MAX_REFERENCES) return ALL;
   const { type, enum: values, anyOf, oneOf, allOf, $ref: reference, nullable } = schema;
   const inside = (part: unknown): ReadonlySet<JsonType> => typesOf(part, root, depth + 1);
   let types = ALL;

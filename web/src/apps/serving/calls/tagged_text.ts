@@ -5,7 +5,7 @@ import type { CalledTools } from "./called_tools.js";
 import { afterSpace, literal, nameAt, NO, tagAt, WAIT } from "./matcher.js";
 
 /** The most characters of a key that the schema doesn't have. */
-const MOST_KEY = 200;
+const MAX_KEY = 200;
 const [CDATA, CDATA_END] = ["<![CDATA[", "]]>"];
 
 export interface TaggedArgument {
@@ -72,7 +72,7 @@ export class TaggedText {
     const [first] = value[1][0]!.split("*");
     const keyEnd = this.#text.indexOf(first!, begun);
     const key = this.#text.slice(begun, keyEnd < 0 ? undefined : keyEnd);
-    if (key.includes("\n") || key.length > MOST_KEY) return { key, end: NO, attribute: "" };
+    if (key.includes("\n") || key.length > MAX_KEY) return { key, end: NO, attribute: "" };
     return keyEnd < 0 ? { key, end: WAIT, attribute: "" } : { key, ...this.#between(keyEnd) };
   }
 

@@ -6,7 +6,7 @@ import { quote, show } from "../../../core/base/show.js";
 import { networkError } from "../errors.js";
 
 /** Redirects that are followed, as in the Fetch standard. */
-const MOST_REDIRECTS = 20;
+const MAX_REDIRECTS = 20;
 
 /** Checks request headers. @throws INVALID_ARGUMENT (headers) @internal */
 export function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
@@ -49,7 +49,7 @@ export async function request(
   if (Object.keys(headers).length === 0) return fetch(url, { headers: { Range: range }, signal });
   let at = url;
   let sent: Record<string, string> = { ...headers, Range: range };
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const response = await fetch(at, { headers: sent, signal, redirect: "manual" });
     if (response.type === "opaqueredirect") return followInPage(fetch, url, file, headers, range, signal);
     const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get("location") : null;
@@ -59,7 +59,7 @@ export async function request(
     if (next.origin !== url.origin) sent = { Range: range };
     at = next;
   }
-  return networkError(file, `${url.href}: more than ${MOST_REDIRECTS} redirects`, advise.other("check the URL"));
+  return networkError(file, `${url.href}: more than ${MAX_REDIRECTS} redirects`, advise.other("check the URL"));
 }
 
 function targetOf(location: string, from: URL, file: string): URL {

@@ -3,7 +3,7 @@ import { ANY_CHARACTER, mergeRanges, type Range } from "../expression.js";
 import { TooLarge } from "./limits.js";
 
 /** The most classes times sets. */
-const MOST_ENTRIES = 5_000_000;
+const MAX_ENTRIES = 5_000_000;
 
 /** The classes of the characters of some sets. */
 export interface Alphabet {
@@ -27,7 +27,7 @@ export function alphabetOf(sets: readonly (readonly Range[])[]): Alphabet {
     if (end === at || !inside.has(-1)) return;
     const within = [...inside].filter((one) => one >= 0).sort((a, b) => a - b);
     entries += 1 + within.length;
-    if (entries > MOST_ENTRIES) throw new TooLarge();
+    if (entries > MAX_ENTRIES) throw new TooLarge();
     const known = found.get(within.join()) ?? { ranges: [], sets: within };
     known.ranges.push([at, end - 1]);
     found.set(within.join(), known);

@@ -2,7 +2,7 @@
 import { type Expression, type MachineState, mergeRanges, NOTHING, type Range } from "../expression.js";
 import { alphabetOf } from "./alphabet.js";
 import { Found } from "./found.js";
-import { MOST_EDGES, MOST_MINIMIZED, TooLarge } from "./limits.js";
+import { MAX_EDGES, MAX_MINIMIZED, TooLarge } from "./limits.js";
 import { Nodes, Sets, Subsets } from "./nodes.js";
 
 /** What a text must and mustn't match as a whole, and how many characters it has. Expressions have no rules. */
@@ -48,7 +48,7 @@ function product(parts: readonly { subsets: Subsets; isNegated: boolean }[], cla
   const canEnd: boolean[] = [];
   idOf(parts.map(({ subsets }) => subsets.start()));
   for (let i = 0; i < found.keys.length; i++) {
-    if (i * classes > MOST_EDGES) throw new TooLarge();
+    if (i * classes > MAX_EDGES) throw new TooLarge();
     const states = found.keys[i]!;
     const after = parts.map(({ subsets }, part) => subsets.after(states[part]!));
     next.push(Int32Array.from({ length: classes }, (_, one) => idOf(after.map((ways) => ways[one]!))));
@@ -89,7 +89,7 @@ function pruned({ next, canEnd }: Machine): Machine {
  */
 function minimized(machine: Machine): Machine {
   const { next, canEnd } = machine;
-  if (next.length > MOST_MINIMIZED) return machine;
+  if (next.length > MAX_MINIMIZED) return machine;
   let kinds: readonly number[] = canEnd.map(Number);
   for (let count = 0; ;) {
     const found = new Map<string, number>();
@@ -124,7 +124,7 @@ function limited(machine: Machine, least: number, most: number): Machine {
   idOf(0, 0);
   for (let i = 0; i < found.keys.length; i++) {
     const [state, count] = found.keys[i]!;
-    if (i * next[state]!.length > MOST_EDGES) throw new TooLarge();
+    if (i * next[state]!.length > MAX_EDGES) throw new TooLarge();
     limitedNext.push(
       next[state]!.map((to) => (count < 0 && to >= 0 ? found.idOf([to, -1], `${to} -1`) : idOf(to, count + 1))),
     );

@@ -4,8 +4,8 @@
 export class TooLarge extends Error {}
 
 /** The most states of a machine, and nodes of a pattern. */
-export const MOST_STATES = 60_000;
+export const MAX_STATES = 60_000;
 /** The most edges that are looked at. */
-export const MOST_EDGES = 3_000_000;
+export const MAX_EDGES = 3_000_000;
 /** The most states of a machine that is minimized. */
-export const MOST_MINIMIZED = 4_000;
+export const MAX_MINIMIZED = 4_000;

@@ -1,7 +1,7 @@
 // Patterns as nodes over sets of characters, and the sets of nodes that a text can be at.
 import type { Expression, Range } from "../expression.js";
 import { Found } from "./found.js";
-import { MOST_EDGES, MOST_STATES, TooLarge } from "./limits.js";
+import { MAX_EDGES, MAX_STATES, TooLarge } from "./limits.js";
 
 /** Reads a character of a set, goes on at other nodes without one, or ends the text. */
 type Node =
@@ -77,7 +77,7 @@ export class Nodes {
   }
 
   #add(node: Node): number {
-    if (this.#nodes.length >= MOST_STATES) throw new TooLarge();
+    if (this.#nodes.length >= MAX_STATES) throw new TooLarge();
     return this.#nodes.push(node) - 1;
   }
 
@@ -151,7 +151,7 @@ export class Subsets {
   after(state: number): readonly number[] {
     const subset = this.#found.keys[state]!;
     this.#work += subset.length;
-    if (this.#work > MOST_EDGES) throw new TooLarge();
+    if (this.#work > MAX_EDGES) throw new TooLarge();
     return (this.#next[state] ??= this.nodes
       .after(subset, this.ofSets, this.classes)
       .map((nodes) => this.#idOf(nodes)));

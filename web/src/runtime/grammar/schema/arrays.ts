@@ -9,7 +9,7 @@ import { listedValues } from "./values.js";
 import { failTooLarge } from "./work.js";
 
 /** The most unique elements times how many of them are counted. */
-const MOST_SUBSETS = 100_000;
+const MAX_SUBSETS = 100_000;
 
 /** The texts of a schema. */
 export type Convert = (schema: unknown, path: string) => Expression;
@@ -33,7 +33,7 @@ export function arrayExpression(schema: Dict, path: string, convert: Convert, ad
         advise.other("else check the result instead"),
       );
     const texts = [...new Set(values.map((value) => JSON.stringify(value)))].map(text);
-    if (texts.length * Math.min(texts.length, Math.max(least, most < texts.length ? most : 1)) > MOST_SUBSETS)
+    if (texts.length * Math.min(texts.length, Math.max(least, most < texts.length ? most : 1)) > MAX_SUBSETS)
       failTooLarge(`${path}.uniqueItems`, "use fewer values or smaller limits, or check the result");
     return sequence(text("["), SPACE, new Subsets(texts, least, most, addRule).all(), SPACE, text("]"));
   }

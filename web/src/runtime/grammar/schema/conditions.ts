@@ -6,7 +6,7 @@ import { lengthOf } from "./strings.js";
 import { failTooLarge } from "./work.js";
 
 /** The most elements, in all their positions together, that contains and prefixItems may have. */
-const MOST_PLACED = 5000;
+const MAX_PLACED = 5000;
 
 /** Schemas that hold together instead of the conditions. @throws INVALID_ARGUMENT @internal */
 export function conditionsOf(schema: Dict, path: string): unknown[] {
@@ -42,7 +42,7 @@ function contained(schema: Dict, path: string): Dict[] {
   const others = most === Infinity ? true : { not: contains };
   const after = most === Infinity ? {} : { items: others };
   if (least > most) return [{ enum: [] }];
-  if ((prefix + 1) * (prefix + least) > MOST_PLACED)
+  if ((prefix + 1) * (prefix + least) > MAX_PLACED)
     failTooLarge(
       `${path}.${least > prefix ? "minContains" : "prefixItems"}`,
       "use smaller limits, or check the result",

@@ -28,7 +28,7 @@ import { listedValues } from "./values.js";
 import { Work } from "./work.js";
 
 /** Schemas inside each other. */
-const MOST_NESTED = 100;
+const MAX_NESTED = 100;
 
 /**
  * The texts of JSON that match a schema. Objects have their properties in the schema's order, and others only where
@@ -88,7 +88,7 @@ class Converter {
   };
 
   readonly #convert = (given: unknown, path: string): Expression => {
-    if (++this.#depth > MOST_NESTED) fail("INVALID_ARGUMENT", path, `is nested more than ${MOST_NESTED} deep`);
+    if (++this.#depth > MAX_NESTED) fail("INVALID_ARGUMENT", path, `is nested more than ${MAX_NESTED} deep`);
     this.#work.spend(5, path);
     try {
       return this.#converted(readSchema(given, path), path);

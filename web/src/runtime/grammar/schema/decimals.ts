@@ -2,10 +2,10 @@
 import { choice, type Expression, isNothing, NOTHING, repeat, sequence, set, text } from "../expression.js";
 
 /** Numbers have at most this many digits, unless their limits need more: f64, which JavaScript reads them as, tells all of those apart. */
-export const MOST_DIGITS = 15;
+export const MAX_DIGITS = 15;
 /** The most digits after the point of a number between limits, and where the limits are so close that there is none. */
 const FRACTION_DIGITS = 6;
-const MOST_FRACTION_DIGITS = 20;
+const MAX_FRACTION_DIGITS = 20;
 
 export const DIGIT = digits(0, 9);
 export const MINUS = text("-");
@@ -21,7 +21,7 @@ export function decimalsBetween(limits: Limits): Expression {
   if (limits.least > limits.most) return NOTHING;
   const usual = choice(...Array.from({ length: FRACTION_DIGITS + 1 }, (_, i) => numbersBetween(limits, i)));
   if (!isNothing(usual)) return usual;
-  for (let places = FRACTION_DIGITS + 1; places <= MOST_FRACTION_DIGITS; places++) {
+  for (let places = FRACTION_DIGITS + 1; places <= MAX_FRACTION_DIGITS; places++) {
     const more = numbersBetween(limits, places);
     if (!isNothing(more)) return more;
   }
@@ -64,7 +64,7 @@ export function scaled(value: number, places: number): { floor: bigint; isExact:
 
 /** Integers from 0 on, written with a point before the last `places` digits. */
 function naturalsBetween(from: bigint, to: bigint | undefined, places: number): Expression {
-  const largest = 10n ** BigInt(MOST_DIGITS) - 1n;
+  const largest = 10n ** BigInt(MAX_DIGITS) - 1n;
   // Above numbers of 15 digits, only those are written that are needed: whole ones, of at most one digit more.
   if (from > largest && places > 0 && places <= FRACTION_DIGITS) return NOTHING;
   const last = from > largest ? from * 10n : largest;

@@ -11,7 +11,7 @@ import type { ResolvedSchema } from "./references.js";
 import { failTooLarge, sizeOf, type Work } from "./work.js";
 
 /** The most alternatives that a schema may have after its parts are combined. */
-const MOST_ALTERNATIVES = 500;
+const MAX_ALTERNATIVES = 500;
 
 /** The alternatives of schemas, in which only keywords about values are left. @internal */
 export class Flattener {
@@ -128,8 +128,8 @@ export class Flattener {
 
   /** Each alternative of one combined with each of the other. */
   #product(one: readonly Dict[], other: readonly Dict[], path: string): Dict[] {
-    if (one.length * other.length > MOST_ALTERNATIVES)
-      failTooLarge(path, "use fewer anyOf together", `: it has more than ${MOST_ALTERNATIVES} alternatives`);
+    if (one.length * other.length > MAX_ALTERNATIVES)
+      failTooLarge(path, "use fewer anyOf together", `: it has more than ${MAX_ALTERNATIVES} alternatives`);
     const size = (all: readonly Dict[]): number => all.reduce((sum, schema) => sum + sizeOf(schema), 0);
     this.work.spend(one.length * size(other) + other.length * size(one), path);
     return one.flatMap((a) => other.flatMap((b) => mergeSchemas(a, b, path)));

@@ -3,13 +3,13 @@ import { fail } from "../../../core/base/errors.js";
 import { choice, choiceOf, type Expression, type MachineState, set, text } from "../expression.js";
 import { intersection } from "../machine/intersect.js";
 import { TooLarge } from "../machine/limits.js";
-import { digits, exactly, type Limits, MINUS, MOST_DIGITS, numbersBetween, scaled, written } from "./decimals.js";
+import { digits, exactly, type Limits, MINUS, MAX_DIGITS, numbersBetween, scaled, written } from "./decimals.js";
 
 /** The most multiples that are listed one by one. */
-const MOST_LISTED = 2000;
+const MAX_LISTED = 2000;
 /** The most digits after the point, and remainders at each of them. */
-const MOST_PLACES = 15;
-const MOST_REMAINDERS = 2000n;
+const MAX_PLACES = 15;
+const MAX_REMAINDERS = 2000n;
 
 /**
  * Few multiples are listed. Of others, the remainder of the digits so far tells whether a text may end.
@@ -21,9 +21,9 @@ export function multiplesBetween(divisor: number, limits: Limits, isWhole: boole
   const shared = isWhole ? commonDivisor(numerator, 10n ** BigInt(places)) : 1n;
   const [step, after] = isWhole ? [numerator / shared, 0] : [numerator, places];
   const { least, most } = limits;
-  if ((most - least) / divisor <= MOST_LISTED) return listed(divisor, step, after, limits);
-  const advice = `must be smaller, or have both limits with at most ${MOST_LISTED} multiples in between (got ${divisor})`;
-  if (after > MOST_PLACES || step * BigInt(after + 1) > MOST_REMAINDERS) fail("INVALID_ARGUMENT", field, advice);
+  if ((most - least) / divisor <= MAX_LISTED) return listed(divisor, step, after, limits);
+  const advice = `must be smaller, or have both limits with at most ${MAX_LISTED} multiples in between (got ${divisor})`;
+  if (after > MAX_PLACES || step * BigInt(after + 1) > MAX_REMAINDERS) fail("INVALID_ARGUMENT", field, advice);
   const decimals = choice(...Array.from({ length: after + 1 }, (_, i) => numbersBetween(limits, i)));
   if (step === 1n) return decimals;
   try {
@@ -43,7 +43,7 @@ function listed(divisor: number, step: bigint, places: number, { least, most }: 
   for (let value = ceiling(rounded, step) * step; value <= last; value += step) {
     const shown = decimal(value, places);
     const number = Number(shown);
-    const isRead = shown.replace(/\D/g, "").length <= MOST_DIGITS || String(number) === shown;
+    const isRead = shown.replace(/\D/g, "").length <= MAX_DIGITS || String(number) === shown;
     if (isRead && Number.isInteger(number / divisor)) options.push(text(shown));
   }
   return choiceOf(options);

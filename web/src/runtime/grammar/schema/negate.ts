@@ -6,7 +6,7 @@ import { typeOf } from "./values.js";
 import { failTooLarge } from "./work.js";
 
 /** The most elements of a negated prefix: each is an alternative with all before it. */
-const MOST_ELEMENTS = 100;
+const MAX_ELEMENTS = 100;
 
 /** The complement of each limit. */
 const BEYOND: Readonly<Record<string, (limit: number) => Dict | undefined>> = {
@@ -32,7 +32,7 @@ export function negated(schema: Dict, path: string): Dict[] {
   const listed = [...((values ?? []) as unknown[]), ...("const" in schema ? [value] : [])];
   const prefix = prefixItems as unknown[];
   const elements = items === undefined ? prefix : [...prefix, items];
-  if (elements.length > MOST_ELEMENTS) failTooLarge(`${path}.prefixItems`, "write what is allowed instead");
+  if (elements.length > MAX_ELEMENTS) failTooLarge(`${path}.prefixItems`, "write what is allowed instead");
   return [
     ...(type === undefined ? [] : ofTypes(typesOf(type, path))),
     ...(listed.length === 0 ? [] : otherValues(listed)),

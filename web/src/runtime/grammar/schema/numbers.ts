@@ -1,7 +1,7 @@
 // The texts of numbers.
 import type { Dict } from "../../../core/base/dict.js";
 import { choice, type Expression, optional, repeat, sequence, text } from "../expression.js";
-import { decimalsBetween, DIGIT, digits, type Limits, MINUS, MOST_DIGITS, numbersBetween } from "./decimals.js";
+import { decimalsBetween, DIGIT, digits, type Limits, MINUS, MAX_DIGITS, numbersBetween } from "./decimals.js";
 import { multiplesBetween } from "./multiples.js";
 
 /** The formats of numbers that say more than their type. */
@@ -31,8 +31,8 @@ export function numberExpression(schema: Dict, path: string): Expression {
   const divisor = schema["multipleOf"] as number | undefined;
   if (divisor !== undefined) return multiplesBetween(divisor, limits, false, `${path}.multipleOf`);
   if (limits.least > -Infinity || limits.most < Infinity) return decimalsBetween(limits);
-  const whole = choice(text("0"), sequence(digits(1, 9), repeat(DIGIT, 0, MOST_DIGITS - 1)));
-  const fraction = optional(sequence(text("."), repeat(DIGIT, 1, MOST_DIGITS)));
+  const whole = choice(text("0"), sequence(digits(1, 9), repeat(DIGIT, 0, MAX_DIGITS - 1)));
+  const fraction = optional(sequence(text("."), repeat(DIGIT, 1, MAX_DIGITS)));
   const exponent = optional(
     sequence(choice(text("e"), text("E")), optional(choice(text("+"), MINUS)), repeat(DIGIT, 1, 2)),
   );

@@ -14,7 +14,7 @@ import { failTooLarge } from "./work.js";
 const LISTING = new Set(["enum", "const", "type", "minLength", "maxLength", "pattern", "format"]);
 
 /** The most properties whose number matters: there is a rule for each count at each of them. */
-const MOST_COUNTED = 300;
+const MAX_COUNTED = 300;
 
 /** A property that the schema names. */
 interface Property {
@@ -133,11 +133,11 @@ class Members {
     const required = properties.filter(({ isRequired }) => isRequired).length;
     const canExceed = limits.most < properties.length || (limits.most < Infinity && !isNothing(rest));
     this.#counts = limits.least > required || canExceed;
-    if (this.#counts && properties.length > MOST_COUNTED)
+    if (this.#counts && properties.length > MAX_COUNTED)
       failTooLarge(
         path,
         "use fewer properties, or check the result",
-        `: it has more than ${MOST_COUNTED} properties beside minProperties or maxProperties`,
+        `: it has more than ${MAX_COUNTED} properties beside minProperties or maxProperties`,
       );
   }
 

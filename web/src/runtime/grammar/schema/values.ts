@@ -48,12 +48,12 @@ function matches(value: unknown, schema: Dict, path: string): boolean {
 }
 
 /** Steps of matching a pattern of a schema with a value of it. */
-const MOST_STEPS = 1_000_000;
+const MAX_STEPS = 1_000_000;
 
 /** Whether a pattern is found in a text, in a limited number of steps: the engine has no such limit. @throws INVALID_ARGUMENT */
 export function matchesPattern(pattern: string, value: string, field: string): boolean {
   try {
-    return compile(pattern, { left: MOST_STEPS, longest: Infinity })(value, 0) !== undefined;
+    return compile(pattern, { left: MAX_STEPS, longest: Infinity })(value, 0) !== undefined;
   } catch (error) {
     if (!(error instanceof UnknownSyntax || error instanceof TooManySteps)) throw error;
     fail("INVALID_ARGUMENT", field, `can't be used: ${messageOf(error)} (got ${show(pattern)})`);

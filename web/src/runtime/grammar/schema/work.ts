@@ -3,11 +3,11 @@ import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
 
 /** Units of work that a schema may take: about 10 microseconds each. */
-const MOST_WORK = 300_000;
+const MAX_WORK = 300_000;
 
 /** Counts what the conversion of a schema takes. */
 export class Work {
-  #left = MOST_WORK;
+  #left = MAX_WORK;
 
   /** @throws INVALID_ARGUMENT: it is too much */
   spend(units: number, path: string): void {

@@ -7,7 +7,7 @@ import { UnknownSyntax } from "../../text/pattern/parse.js";
 import { unsupported } from "./low_rank.js";
 
 /** The longest regular expression. */
-const MOST_LETTERS = 200;
+const MAX_LETTERS = 200;
 
 /** Steps of matching for all modules, about a second: files from others mustn't make it take forever. */
 const STEPS = 16_000_000;
@@ -52,7 +52,7 @@ export class ModulePatterns {
     } catch (cause) {
       return invalidFile(this.#place.file, this.#place.key, `${show(pattern)} isn't a regular expression`, { cause });
     }
-    if (pattern.length > MOST_LETTERS) return this.#refuse(`has a pattern of more than ${MOST_LETTERS} characters`);
+    if (pattern.length > MAX_LETTERS) return this.#refuse(`has a pattern of more than ${MAX_LETTERS} characters`);
     // Python escapes hyphens, which JavaScript allows only in sets
     const source = pattern.replace(/\\(.)/g, (escape, letter) => (letter === "-" ? "\\x2d" : escape));
     try {

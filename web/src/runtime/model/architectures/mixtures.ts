@@ -4,7 +4,7 @@ import { llamaNames } from "./parts/tensor_names.js";
 import type { Architecture } from "./parts/architecture.js";
 import { biasesIf, llama, PRE_NORMS, QK_NORMS, QKV } from "./parts/common.js";
 import { GROUPED_NAMES, groupedExperts } from "./parts/grouped_experts.js";
-import { exaoneSlides } from "./others.js";
+import { exaoneSlides } from "./exaone_hunyuan.js";
 
 const qwen3: Architecture = { ...llama, norms: () => [...PRE_NORMS, ...QK_NORMS], queryKeyNorm: () => "head" };
 

@@ -20,7 +20,7 @@ import { MAMBA_ROWS } from "./mamba.js";
 import { MIXTURE_ROWS } from "./mixtures.js";
 import { NEMOTRON_H_ROWS } from "./nemotron_h.js";
 import { OLMO_ROWS } from "./olmo.js";
-import { OTHER_ROWS } from "./others.js";
+import { EXAONE_HUNYUAN_ROWS } from "./exaone_hunyuan.js";
 import { PHI_ROWS } from "./phi.js";
 import { QWEN_ROWS } from "./qwen.js";
 import { RWKV_ROWS } from "./rwkv.js";
@@ -36,7 +36,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   ...OLMO_ROWS,
   ...GLM_ROWS,
   ...COHERE_ROWS,
-  ...OTHER_ROWS,
+  ...EXAONE_HUNYUAN_ROWS,
   ...MIXTURE_ROWS,
   ...GPT_OSS_ROWS,
   ...LLAMA4_ROWS,

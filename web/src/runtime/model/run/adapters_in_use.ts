@@ -50,14 +50,14 @@ export function areSameAdapters(a: AdaptersInUse, b: AdaptersInUse): boolean {
   return a.list.length === b.list.length && a.list.every(isSame);
 }
 
-const MOST_ADAPTERS = 64;
+const MAX_ADAPTERS = 64;
 const SCALED: OptionNames = optionNames<ScaledAdapter>("adapters", { adapter: true, scale: true });
 
 /** Throws INVALID_ARGUMENT, UNKNOWN_KEY, DISPOSED. @internal */
 export function readAdapters(given: AdapterOptions | undefined, model: AdapterModel): AdaptersInUse {
   if (given === undefined) return NO_ADAPTERS;
-  if (!Array.isArray(given) || given.length > MOST_ADAPTERS)
-    fail("INVALID_ARGUMENT", "adapters", `must be a list of at most ${MOST_ADAPTERS} adapters (got ${show(given)})`);
+  if (!Array.isArray(given) || given.length > MAX_ADAPTERS)
+    fail("INVALID_ARGUMENT", "adapters", `must be a list of at most ${MAX_ADAPTERS} adapters (got ${show(given)})`);
   const list = Array.from(given as AdapterOptions, (item, i) => {
     const field = `adapters[${i}]`;
     const { adapter, scale = 1 } =

@@ -30,7 +30,7 @@ export interface Vocabulary {
 }
 
 /** Guessing stops below this probability, ln 1/2: a wrong guess costs more than a missed one. */
-const LEAST_LOGPROB = Math.log(0.5);
+const MIN_LOGPROB = Math.log(0.5);
 
 /** Checks what can be checked without the text's own model. Throws INVALID_ARGUMENT. @internal */
 export function readDraft(given: unknown): DraftModel | undefined {
@@ -91,7 +91,7 @@ export class Draft {
     const guesses: number[] = [];
     for (;;) {
       const [best] = this.#session.logprobs(1);
-      if (best === undefined || best.logprob < LEAST_LOGPROB) return guesses;
+      if (best === undefined || best.logprob < MIN_LOGPROB) return guesses;
       guesses.push(best.token);
       if (guesses.length === most) return guesses;
       await this.#append([best.token], signal);

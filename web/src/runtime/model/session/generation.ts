@@ -3,7 +3,7 @@ import { fail } from "../../../core/base/errors.js";
 import type { FormatMatcher } from "../../grammar/formats.js";
 import type { TokenStream } from "../../text/tokenizer.js";
 import { EventLoopYielder } from "../run/event_loop.js";
-import { breakingTokens } from "./breakers.js";
+import { breakingTokens } from "./dry_breakers.js";
 import { Draft } from "./draft.js";
 import { extendText } from "./extend.js";
 import type { FinishReason, GenerateSettings, GeneratingSession, Piece } from "./generate.js";

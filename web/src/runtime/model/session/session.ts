@@ -31,7 +31,7 @@ import {
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
 import { retuning } from "./retune.js";
 import type { SessionModel } from "./session_model.js";
-import { restoreText, setAdapters, tokensToRead } from "./inputs.js";
+import { restoreText, setAdapters, tokensToRead } from "./fitting_text.js";
 import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
 import type { Trace, TraceOptions } from "./trace_options.js";

@@ -9,7 +9,7 @@ import { checkAttends } from "./cached_rows.js";
 import { TRACE_OPTIONS, TRACED, type Traced, type TraceOptions } from "./trace_options.js";
 
 const DEFAULT_BYTES = 2 ** 30;
-const MOST_BYTES = 2 ** 40;
+const MAX_BYTES = 2 ** 40;
 
 /** @internal */
 export interface TraceSettings {
@@ -41,7 +41,7 @@ export function readTraceOptions(given: TraceOptions | undefined, plan: ModelPla
     attending: layers.filter((layer) => plan.shapes[layer]!.has_attention),
     heads: indices(options.heads, plan.config.heads, "heads"),
     rows: rows === undefined ? undefined : wholeNumber(rows, 1, 2 ** 24, "rows"),
-    maxBytes: wholeNumber(maxBytes, 0, MOST_BYTES, "maxBytes"),
+    maxBytes: wholeNumber(maxBytes, 0, MAX_BYTES, "maxBytes"),
   };
 }
 

@@ -5,7 +5,7 @@ import { Float, integer } from "../template/values/numbers.js";
 import { Dict, type Value } from "../template/values/values.js";
 
 /** Nested arrays and objects. */
-const MOST_NESTED = 500;
+const MAX_NESTED = 500;
 
 /** The value of a JSON text; undefined if it isn't JSON. */
 export function valueOfJson(text: string): Ready | undefined {
@@ -39,7 +39,7 @@ class Reader {
   }
 
   #value(depth: number): Value {
-    if (depth > MOST_NESTED) throw new RangeError("nested too deeply");
+    if (depth > MAX_NESTED) throw new RangeError("nested too deeply");
     const token = this.#next();
     if (token === "[") {
       const items: Value[] = [];

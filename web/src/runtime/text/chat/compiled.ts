@@ -12,7 +12,7 @@ import type { Value } from "../template/values/values.js";
 export type Inputs = Readonly<Record<string, unknown>>;
 
 /** Characters of a reason that an error message quotes. */
-const MOST_QUOTED = 400;
+const MAX_QUOTED = 400;
 
 /** The most templates that stay parsed. */
 const KEPT = 8;
@@ -95,7 +95,7 @@ export function failRun(error: unknown): never {
 function failTemplate(what: string, error: unknown): never {
   const isStackFull = error instanceof RangeError && /call stack|recursion/i.test(error.message);
   const reason = isStackFull ? "it nests too deeply" : messageOf(error);
-  const short = reason.length > MOST_QUOTED ? `${reason.slice(0, MOST_QUOTED)}…` : reason;
+  const short = reason.length > MAX_QUOTED ? `${reason.slice(0, MAX_QUOTED)}…` : reason;
   fail("INVALID_FILE", "chat_template", `${what}: ${printable(short)}`, {
     ...advise.other("use another template, or write the prompt without one"),
     cause: error,

@@ -6,7 +6,7 @@ import { type ChatMessage, hasCalls, type LostText, mapTexts, type TextPlace } f
 /** Texts of fewer characters may be in a prompt by chance. */
 const TELLING = 8;
 /** The most texts that are tried one by one. */
-const MOST_TRIED = 32;
+const MAX_TRIED = 32;
 
 /**
  * The texts that a prompt lacks. A template may trim a text, write it in upper case or as JSON, and leave out the reasoning at its start. So
@@ -30,7 +30,7 @@ export function lostTexts(
   let tried = 0;
   return texts.flatMap(({ text, place }, i) => {
     if (text.length >= TELLING && prompt.includes(text) && !source.includes(text)) return [];
-    if (fails && tried++ >= MOST_TRIED) return [];
+    if (fails && tried++ >= MAX_TRIED) return [];
     if (place.isCall && writesCall(messages, place, prompt)) return [];
     const tryOut = fails ? run(marked(messages, (index) => index === i)) : written;
     if (tryOut === undefined) return []; // the template reads it, for it fails without it

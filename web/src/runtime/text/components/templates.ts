@@ -21,7 +21,7 @@ export interface TypedTokens {
 }
 
 /** The largest number of tokens of an input. */
-const MOST_TOKENS = 2 ** 31 - 1;
+const MAX_TOKENS = 2 ** 31 - 1;
 
 /** How an input is made of its texts. */
 export interface Assembly {
@@ -50,8 +50,7 @@ export function assemble(
   const parts = template.filter((part) => special || "text" in part);
   const added = parts.reduce((sum, part) => sum + ("ids" in part ? part.ids.length : 0), 0);
   const why = added === 0 ? "" : `, as there are ${added} special tokens`;
-  const room =
-    maxLength === undefined ? Infinity : wholeNumber(maxLength, added, MOST_TOKENS, "maxLength", why) - added;
+  const room = maxLength === undefined ? Infinity : wholeNumber(maxLength, added, MAX_TOKENS, "maxLength", why) - added;
   const lengths = lengthsIn(
     room,
     texts.map((text) => text.length),

@@ -67,7 +67,7 @@ export function severalFor(set: Contains): string[] {
 }
 
 /** Most characters that are the same as one. */
-export const MOST_FOLDED = 3;
+export const MAX_FOLDED = 3;
 
 /** A character as it is compared. */
 export function folded(character: string): string {

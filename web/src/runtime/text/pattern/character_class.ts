@@ -1,7 +1,7 @@
 // Parses a class of characters of Oniguruma: [a-z], with classes inside of it, intersections, and names.
 import { both, bracketClass, type Contains, either, not, property, range, shorthand } from "./characters.js";
 import { readCharacter } from "./escapes.js";
-import { MOST_NESTED, UnknownSyntax } from "./parse.js";
+import { MAX_NESTED, UnknownSyntax } from "./parse.js";
 
 /** A class of characters. */
 export interface CharacterClass {
@@ -16,7 +16,7 @@ const PROPERTY = /\\([pP])\{(\^?)([^}]*)\}/y;
 
 /** @throws UnknownSyntax */
 export function readCharacterClass(source: string, from: number, depth = 0): { set: CharacterClass; end: number } {
-  if (depth > MOST_NESTED) throw new UnknownSyntax("it is nested too deeply");
+  if (depth > MAX_NESTED) throw new UnknownSyntax("it is nested too deeply");
   let at = from + 1;
   const isNegated = source[at] === "^";
   if (isNegated) at += 1;

@@ -1,10 +1,10 @@
 // Parses regular expressions of a tokenizer.json in the syntax of Oniguruma, by which Hugging Face's Rust library matches them: RE of
 // Oniguruma 6.9. Groups capture nothing, because no component uses what they capture.
 import { anything, type Contains, either, lineEnd, not, property, range, remembered, shorthand } from "./characters.js";
-import { folded, ignoringCase, MOST_FOLDED, sameAsSeveral, severalFor } from "./case_folding.js";
+import { folded, ignoringCase, MAX_FOLDED, sameAsSeveral, severalFor } from "./case_folding.js";
 import { type CharacterClass, readCharacterClass } from "./character_class.js";
 import { readCharacter } from "./escapes.js";
-import { MOST_NESTED, type Part, type Pattern, UnknownSyntax } from "./parse.js";
+import { MAX_NESTED, type Part, type Pattern, UnknownSyntax } from "./parse.js";
 
 /** Parts that JavaScript doesn't have, or has with another meaning. */
 export type More =
@@ -106,7 +106,7 @@ class Parser {
   }
 
   #choice(): OnigPart {
-    if (++this.#depth > MOST_NESTED) throw new UnknownSyntax("it is nested too deeply");
+    if (++this.#depth > MAX_NESTED) throw new UnknownSyntax("it is nested too deeply");
     const options = [this.#sequence()];
     while (this.#take("|")) options.push(this.#sequence());
     this.#depth -= 1;
@@ -272,7 +272,7 @@ function joinedWhereFolded(items: readonly Item[]): OnigPart[] {
   for (let start = items.length - 1; start >= 0; start--) {
     const options: OnigPart[] = [];
     let several = folded(items[start]!.literal ?? "");
-    for (let end = start + 1; end < Math.min(items.length, start + MOST_FOLDED); end++) {
+    for (let end = start + 1; end < Math.min(items.length, start + MAX_FOLDED); end++) {
       const { literal } = items[end]!;
       if (several === "" || literal === undefined) break;
       several += folded(literal);

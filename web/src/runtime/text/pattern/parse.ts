@@ -25,7 +25,7 @@ export interface Pattern<More = never> {
 export class UnknownSyntax extends Error {}
 
 /** Groups inside each other. */
-export const MOST_NESTED = 200;
+export const MAX_NESTED = 200;
 
 /**
  * Parses the source of a RegExp that the engine has accepted, with the flag u and without i, m and s.
@@ -45,7 +45,7 @@ export function parsePattern(source: string): Pattern {
   };
 
   function choice(): Part {
-    if (++depth > MOST_NESTED) throw new UnknownSyntax("it is nested too deeply");
+    if (++depth > MAX_NESTED) throw new UnknownSyntax("it is nested too deeply");
     const options = [sequence()];
     while (take("|")) options.push(sequence());
     depth -= 1;

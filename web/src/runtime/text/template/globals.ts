@@ -24,7 +24,7 @@ export class TemplateException extends Error {}
 const MAX_RANGE = 100000;
 
 /** Characters of a message of raise_exception. */
-const MOST_QUOTED = 400;
+const MAX_QUOTED = 400;
 
 function defined(name: string, parameters: string, run: (args: Value[]) => Value): Instance {
   const bound = signature(parameters);
@@ -37,7 +37,7 @@ export function globalsOf(now: Date, budget: Budget): Map<string, Value> {
     Object.entries({
       raise_exception: defined("raise_exception", "message", ([message]) => {
         const text = stringOf(message);
-        throw new TemplateException(text === undefined ? show(message) : text.slice(0, MOST_QUOTED));
+        throw new TemplateException(text === undefined ? show(message) : text.slice(0, MAX_QUOTED));
       }),
       strftime_now: defined("strftime_now", "format", ([format]) => {
         const text = stringOf(format);

@@ -5,7 +5,7 @@ import { integerOf, lengthOf, wholeOf } from "./values/types.js";
 import type { Value } from "./values/values.js";
 
 /** Characters of a text that is replaced or split at. */
-const MOST_SEARCHED = 10_000;
+const MAX_SEARCHED = 10_000;
 
 const space = `[${SPACE}]`;
 const LINE_ENDS = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
@@ -43,8 +43,8 @@ export function replaceText(text: string, from: string, to: string, count: numbe
 }
 
 function checkSearched(text: string): void {
-  if (text.length > MOST_SEARCHED)
-    throw new RangeError(`a text to replace must have at most ${MOST_SEARCHED} characters`);
+  if (text.length > MAX_SEARCHED)
+    throw new RangeError(`a text to replace must have at most ${MAX_SEARCHED} characters`);
 }
 
 /** The pieces between separators: whitespace, or the text `separator`. At most `most` cuts are made. */

@@ -5,7 +5,7 @@ import type { Program } from "./parse/syntax.js";
 import { isTest } from "./tests.js";
 
 /** Templates that are kept. A model has few. */
-const MOST_KEPT = 16;
+const MAX_KEPT = 16;
 
 const kept = new Map<string, Program>();
 
@@ -14,6 +14,6 @@ export function programOf(template: string): Program {
   const program = kept.get(template) ?? parse(template, { isFilter: (name) => FILTERS.has(name), isTest });
   kept.delete(template);
   kept.set(template, program);
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!);
   return program;
 }

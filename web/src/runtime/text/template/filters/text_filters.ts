@@ -13,7 +13,7 @@ import { SPACE } from "../values/whitespace.js";
 import { wrapped } from "./wrap.js";
 
 /** Spaces of an indentation, and characters of a separator. */
-const MOST_REPEATED = 100;
+const MAX_REPEATED = 100;
 
 /** A value as text: a safe one stays safe. */
 function soft(operand: Value, { budget }: FilterCall): string | Markup {
@@ -39,7 +39,7 @@ function like(operand: Value, text: string): Value {
 }
 
 function limited(count: number): number {
-  if (count > MOST_REPEATED) throw new RangeError(`an indentation must be at most ${MOST_REPEATED}`);
+  if (count > MAX_REPEATED) throw new RangeError(`an indentation must be at most ${MAX_REPEATED}`);
   return Math.max(0, count);
 }
 
@@ -63,8 +63,8 @@ function tojson(operand: Value, { args, budget }: FilterCall): string {
       ? [spaces === undefined ? ", " : ",", ": "]
       : itemsOf(given).map((part) => mustBeText(part, "tojson"));
   if (item === undefined || key === undefined || more.length > 0) throw new TypeError("separators must be two strings");
-  if (Math.max(item.length, key.length) > MOST_REPEATED)
-    throw new RangeError(`a separator must have at most ${MOST_REPEATED} characters`);
+  if (Math.max(item.length, key.length) > MAX_REPEATED)
+    throw new RangeError(`a separator must have at most ${MAX_REPEATED} characters`);
   budget.serialized(operand, limited(width ?? 0));
   const style: JsonStyle = {
     ensureAscii: isTrue(ensureAscii),

@@ -6,7 +6,7 @@ import { escapedCode, repr, toText } from "../values/python_text.js";
 import { type Arguments, Markup, type Value } from "../values/values.js";
 
 /** Fields inside the specification of a field. */
-const MOST_NESTED = 2;
+const MAX_NESTED = 2;
 
 /** What a format is given. */
 export interface Given {
@@ -22,7 +22,7 @@ export interface Given {
 
 /** @throws TypeError, RangeError */
 export function formatFields(text: string, given: Given): string {
-  return new Fields(given).format(text, MOST_NESTED);
+  return new Fields(given).format(text, MAX_NESTED);
 }
 
 class Fields {

@@ -3,7 +3,7 @@ import { Float, type Integer, scaledBy } from "../values/numbers.js";
 import { floatText } from "../values/python_text.js";
 
 /** Digits after the point. Python has no limit here; longer texts than this would take long. */
-const MOST_DIGITS = 1000;
+const MAX_DIGITS = 1000;
 
 /** How a float is written: in the formats of C's printf, or without one as Python's str() does. */
 export interface FloatFormat {
@@ -17,8 +17,8 @@ export interface FloatFormat {
 export function floatDigits(value: number, { type, precision, isAlternate }: FloatFormat): string {
   const size = Math.abs(value);
   if (!Number.isFinite(size)) return Number.isNaN(size) ? "nan" : "inf";
-  if (precision !== undefined && precision > MOST_DIGITS)
-    throw new RangeError(`a precision must be at most ${MOST_DIGITS}`);
+  if (precision !== undefined && precision > MAX_DIGITS)
+    throw new RangeError(`a precision must be at most ${MAX_DIGITS}`);
   if (type === "" && precision === undefined) return floatText(size);
   const digits = precision ?? 6;
   if (type === "f") return withPoint(fixed(size, digits), digits === 0 && isAlternate);

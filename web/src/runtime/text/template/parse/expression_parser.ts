@@ -4,7 +4,7 @@ import type { ArgumentNodes, ArithmeticOperator, Comparison, Filter, Node } from
 import type { Value } from "../values/values.js";
 
 /** Nested brackets and blocks. Released templates nest about 15. Python's own limit lets Jinja nest about 70. */
-const MOST_NESTED = 200;
+const MAX_NESTED = 200;
 
 const COMPARISONS = new Set(["==", "!=", "<", ">", "<=", ">="]);
 const CONSTANTS: Readonly<Record<string, Value>> = {
@@ -92,7 +92,7 @@ export abstract class ExpressionParser {
 
   /** Reads something that can hold more of its kind. */
   protected nested<T>(read: () => T): T {
-    if (this.#nested === MOST_NESTED) this.fail("it nests too deeply");
+    if (this.#nested === MAX_NESTED) this.fail("it nests too deeply");
     this.#nested += 1;
     try {
       return read();

@@ -5,7 +5,7 @@ import { SPACE, strip } from "../values/whitespace.js";
 import type { Value } from "../values/values.js";
 
 /** Far above any template of a released model, which have up to 30,000 characters. */
-const MOST_CHARACTERS = 1 << 20;
+const MAX_CHARACTERS = 1 << 20;
 
 /** A token: text between tags, the start or end of a tag, a name, a literal, or an operator, whose type is its text. */
 export interface Token {
@@ -45,8 +45,8 @@ export function normalized(template: string): string {
 
 /** The tokens of a template. @throws SyntaxError */
 export function tokensOf(source: string): Token[] {
-  if (source.length > MOST_CHARACTERS)
-    throw new SyntaxError(`it has ${source.length} characters, and the limit is ${MOST_CHARACTERS}`);
+  if (source.length > MAX_CHARACTERS)
+    throw new SyntaxError(`it has ${source.length} characters, and the limit is ${MAX_CHARACTERS}`);
   return new Lexer(source).run();
 }
 

@@ -3,7 +3,7 @@ import { Float, integer } from "./numbers.js";
 import { Dict, Undefined, type Value } from "./values.js";
 
 /** Nested arrays and objects of the inputs. */
-const MOST_NESTED = 500;
+const MAX_NESTED = 500;
 
 /** From here on, JSON writes a number with an exponent, which Python reads as a float. */
 const LARGEST_INTEGER = 1e21;
@@ -15,7 +15,7 @@ export class Ready {
 
 /** Converts JSON. @throws TypeError for anything else, or if it is nested too deeply */
 export function valueOf(input: unknown, depth = 0): Value {
-  if (depth > MOST_NESTED) throw new TypeError("it is nested too deeply");
+  if (depth > MAX_NESTED) throw new TypeError("it is nested too deeply");
   if (typeof input === "string" || typeof input === "boolean" || input === null) return input;
   if (input instanceof Ready) return input.value;
   if (typeof input === "number")

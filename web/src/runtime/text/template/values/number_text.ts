@@ -2,7 +2,7 @@
 import { type Integer, integer } from "./numbers.js";
 import { strip } from "./whitespace.js";
 
-const MOST_DIGITS = 4300;
+const MAX_DIGITS = 4300;
 
 /** Decimal digits of any script as those of ASCII. */
 function withPlainDigits(text: string): string {
@@ -31,7 +31,7 @@ export function integerIn(text: string, base: number): Integer | undefined {
   const digits = ((isPrefix ? "" : prefix) + rest).replaceAll("_", "").toLowerCase();
   const used = base === 0 ? (prefixBase ?? 10) : base;
   if (base === 0 && prefixBase === undefined && /^0+[^0]/.test(digits)) return undefined;
-  if (digits.length > MOST_DIGITS) throw new RangeError(`an integer has more than ${MOST_DIGITS} digits`);
+  if (digits.length > MAX_DIGITS) throw new RangeError(`an integer has more than ${MAX_DIGITS} digits`);
   let value = 0n;
   for (const digit of digits) {
     const number = Number.parseInt(digit, 36);

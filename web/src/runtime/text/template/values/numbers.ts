@@ -11,21 +11,21 @@ export class Float {
 }
 
 /** Python writes integers of up to 4,300 digits. Longer ones aren't supported, so that none takes long. */
-const MOST_DIGITS = 4300;
-const LARGEST = 10n ** BigInt(MOST_DIGITS);
+const MAX_DIGITS = 4300;
+const LARGEST = 10n ** BigInt(MAX_DIGITS);
 
 /** An integer in its one form. @throws RangeError: it has more than 4,300 digits */
 export function integer(value: Integer): Integer {
   if (typeof value === "number" && Number.isSafeInteger(value)) return value + 0;
   const big = BigInt(value);
   if (big >= -BigInt(Number.MAX_SAFE_INTEGER) && big <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(big);
-  if (big >= LARGEST || -big >= LARGEST) throw new RangeError(`an integer has more than ${MOST_DIGITS} digits`);
+  if (big >= LARGEST || -big >= LARGEST) throw new RangeError(`an integer has more than ${MAX_DIGITS} digits`);
   return big;
 }
 
 /** An integer of digits, with a prefix such as 0x. @throws RangeError */
 export function integerFrom(digits: string): Integer {
-  if (digits.length > MOST_DIGITS) throw new RangeError(`an integer has more than ${MOST_DIGITS} digits`);
+  if (digits.length > MAX_DIGITS) throw new RangeError(`an integer has more than ${MAX_DIGITS} digits`);
   return integer(digits.length < 16 ? Number(digits) : BigInt(digits));
 }
 
@@ -147,8 +147,8 @@ export const power: Arithmetic = (a, b) => {
 function wholePower(base: bigint, exponent: bigint): Integer {
   if (base === 0n || base === 1n) return Number(exponent === 0n ? 1n : base);
   if (base === -1n) return exponent % 2n === 0n ? 1 : -1;
-  if (exponent * BigInt(bits(base)) > 4n * BigInt(MOST_DIGITS) * 4n)
-    throw new RangeError(`an integer has more than ${MOST_DIGITS} digits`);
+  if (exponent * BigInt(bits(base)) > 4n * BigInt(MAX_DIGITS) * 4n)
+    throw new RangeError(`an integer has more than ${MAX_DIGITS} digits`);
   return integer(base ** exponent);
 }
 
@@ -193,7 +193,7 @@ export function scaledBy(value: number, digits: number): bigint {
 export function round(value: Integer | Float, digits: number): Integer | Float {
   if (!(value instanceof Float)) {
     if (digits >= 0) return value;
-    if (digits < -MOST_DIGITS) return 0;
+    if (digits < -MAX_DIGITS) return 0;
     const unit = 10n ** BigInt(-digits);
     return integer(roundRatio(BigInt(value), unit) * unit);
   }

@@ -33,7 +33,7 @@ const hunyuan: Architecture = {
 };
 
 /** EXAONE 3 and 4, HunYuan and its mixture. @internal */
-export const OTHER_ROWS: readonly Architecture[] = [
+export const EXAONE_HUNYUAN_ROWS: readonly Architecture[] = [
   {
     ...llama,
     huggingFace: ["exaone"],
