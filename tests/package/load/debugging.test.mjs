@@ -105,7 +105,7 @@ test("declarations of public classes have no internal members", () => {
 });
 
 test("every type in the declaration of a public class is exported", () => {
-  const exported = ["api.d.ts", "index.d.ts", "worker/api.d.ts", "worker.d.ts"].map(read).join("\n");
+  const exported = ["api.d.ts", "index.d.ts", "runtime/worker/api.d.ts", "worker.d.ts"].map(read).join("\n");
   for (const [name, path] of Object.entries(classes)) {
     const code = read(`${path}.d.ts`);
     for (const [, names] of code.matchAll(/^import (?:type )?\{([^}]*)\}/gm)) {

@@ -27,6 +27,7 @@ test("it contains only files that users need", () => {
     /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
     /^dist\/(?!wasm)[\w./-]+\.js\.map$/,
     /^dist\/wasm\/ropewalk(?:\.relaxed)?\.wasm$/,
+    /^dist\/wasm\/wasm_files\.json$/, // for builds that take the wasm from here
   ];
   assert.deepEqual(
     files.filter((name) => !expected.some((pattern) => pattern.test(name))),
@@ -96,7 +97,8 @@ test("sizes: each wasm file", (t) => {
 // ropewalk/doctor shares are files of their own, which is half a KB. Quantizing rows is half a KB, and
 // so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB. Adapters in options
 // and batches are 1 KB; loading an adapter comes on demand. Errors that say what is disposed, and why a name isn't found, are half a KB.
-// Which keys of a config each class of transformers reads is 2.5 KB. Embind's objects of a model's config are half a KB.
+// Which keys of a config each class of transformers reads is 2.5 KB. Embind's objects of a model's config are half a KB. What
+// errors advise, as data, and the rows of the scaling types are 3 KB.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf(folder, "dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -104,7 +106,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 88.5 * 1024, listed);
+  assert.ok(compressed <= 91.5 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
