@@ -151,6 +151,20 @@ test("response_format: JSON of a schema", async () => {
   assert.equal(typeof JSON.parse(choices[0].message.content).is, "boolean");
 });
 
+test("a body that isn't UTF-8, and more texts than a request for embeddings may have", async () => {
+  const send = (path, body) =>
+    fetch(`${shared.address}${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const broken = Buffer.concat([Buffer.from('{"prompt": "a'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]);
+  const response = await send("/v1/completions", broken);
+  assert.equal(response.status, 400);
+  assert.match((await response.json()).error.message, /^the body isn't valid JSON: /);
+  const many = await send("/v1/embeddings", JSON.stringify({ input: Array(2049).fill("a") }));
+  assert.equal(many.status, 400);
+  const { error } = await many.json();
+  assert.equal(error.param, "input");
+  assert.match(error.message, /must have at most 2048 texts \(got 2049\); send them in several requests/);
+});
+
 test("completions and embeddings, the latter also as base64 and shorter", async () => {
   const { choices, object } = await shared.client.completions.create({
     model: "tiny",

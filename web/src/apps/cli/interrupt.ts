@@ -1,4 +1,6 @@
-// Ctrl-C: the first one aborts the work, the second one ends the program.
+// Ctrl-C and SIGTERM: the first one aborts the work, the second one ends the program.
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** Abort reason of work that Ctrl-C interrupted. */
 export class Interrupted extends Error {
@@ -8,15 +10,15 @@ export class Interrupted extends Error {
   }
 }
 
-/** Runs work with a signal that the first Ctrl-C aborts. A second Ctrl-C ends the program. */
+/** Runs work with a signal that the first Ctrl-C or SIGTERM aborts. A second one ends the program. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new Interrupted());
-  process.once("SIGINT", abort);
+  for (const signal of SIGNALS) process.once(signal, abort);
   try {
     return await work(controller.signal);
   } finally {
-    process.off("SIGINT", abort);
+    for (const signal of SIGNALS) process.off(signal, abort);
   }
 }
 

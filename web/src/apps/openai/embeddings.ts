@@ -1,4 +1,5 @@
 // Embeddings in OpenAI's shape.
+import * as advise from "../../core/base/advice.js";
 import { codeIn, wholeNumber } from "../../core/base/checks.js";
 import { fail } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
@@ -12,7 +13,7 @@ import { withoutNulls } from "./generation_request.js";
 
 /** Fields of a request for embeddings. Null is the same as no field. */
 export interface EmbeddingRequestFields {
-  /** A text, token ids, or a list of either. */
+  /** A text, token ids, or a list of either with at most 2048 entries. */
   input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
   /** Any name: a client has one model. Returned as the model's own name. */
   model?: string | null;
@@ -28,6 +29,9 @@ export interface EmbeddingRequestFields {
   /** Names who asks. Changes nothing here. */
   user?: string | null;
 }
+
+/** As in OpenAI's API. */
+const MAX_INPUTS = 2048;
 
 const FIELDS = optionNames<EmbeddingRequestFields>("embeddings.create()", {
   input: true,
@@ -68,6 +72,13 @@ export async function createEmbeddings(
     ...(signal && { signal }),
   };
   const inputs = listOfInputs(input);
+  if (inputs.length > MAX_INPUTS)
+    fail(
+      "INVALID_ARGUMENT",
+      "input",
+      `must have at most ${MAX_INPUTS} texts (got ${inputs.length})`,
+      advise.other("send them in several requests"),
+    );
   const isOne = !Array.isArray(input) || typeof input[0] === "number";
   const fieldOf = (field: string): string => field.replace(isOne ? /^texts\[0\]/ : /^texts/, "input");
   const { vectors, tokens } = await withFieldNames(fieldOf, () => embedInputs(model, inputs, options));

@@ -1,5 +1,6 @@
 // The paths of the server. What they answer is made by web/src/apps/openai.
 import { createHash, timingSafeEqual } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
@@ -8,6 +9,8 @@ import type { AdapterOptions } from "../../../index.node.js";
 import { type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
 import type { ServedModel } from "../../serving/served_model.js";
+import { eventStream, isChunks } from "./event_stream.js";
+import type { Answer } from "./listen.js";
 import { RequestQueue } from "./queue.js";
 import { inServerWords } from "./server_words.js";
 
@@ -35,12 +38,20 @@ export interface AppSettings {
 
 /** The server, without its port. */
 export interface App {
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly fetch: Answer;
   /** Number of requests that the model has been asked for. */
   requests(): number;
-  /** Aborts what runs, waits for it, and frees the session. */
+  /** Aborts what runs, waits for it for a few seconds, and frees the sessions. */
   close(): Promise<void>;
 }
+
+/** What a request comes with: a signal that its connection aborts when it closes. */
+interface Environment {
+  Bindings: { gone: AbortSignal };
+}
+
+/** How long closing waits for requests that run. */
+const CLOSING_MS = 5_000;
 
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
@@ -57,7 +68,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
   const running = new Set<Promise<void>>();
   let requests = 0;
 
-  const app = new Hono({ strict: false }); // a path may end with a slash
+  const app = new Hono<Environment>({ strict: false }); // a path may end with a slash
   const failure = (error: unknown): { status: number; body: ErrorBody } => {
     if (closing.signal.aborted) return { status: 503, body: errorBody("the server is closing", "server_error") };
     return errorResponse(inServerWords(error));
@@ -93,7 +104,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
     }),
   );
 
-  const answer = async (c: Context, create: Create): Promise<Response> => {
+  const answer = async (c: Context<Environment>, create: Create): Promise<Response> => {
     // pages of other sites can send any other type without being asked for their origin
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? ""))
       return c.json(errorBody("the content type must be application/json", "invalid_request_error"), 415);
@@ -102,12 +113,12 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
       return c.json(errorBody(`the body must not be encoded (got ${coding})`, "invalid_request_error"), 415);
     let body: unknown;
     try {
-      body = await c.req.json();
+      body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer()));
     } catch (error) {
       return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
     }
     const leaving = new AbortController();
-    const signal = AbortSignal.any([c.req.raw.signal, closing.signal, leaving.signal]);
+    const signal = AbortSignal.any([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
     const entered = queue.enter(signal);
     if (entered === undefined) {
       c.header("Retry-After", "5");
@@ -133,7 +144,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
       if (!isChunks(result)) return c.json(result as object);
       const first = await result.next(); // errors until here have a status
       isStream = true;
-      return eventStream(first, result, { leaving, end, failure });
+      return eventStream(first, result, { signal, leaving, end, failure, isWanted: () => queue.hasWaiting });
     } finally {
       if (!isStream) end();
     }
@@ -147,17 +158,17 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
   refuseOtherMethods(app);
 
   return {
-    fetch: (request) => app.fetch(request),
+    fetch: (request, gone) => app.fetch(request, { gone }),
     requests: () => requests,
     close: async () => {
       closing.abort();
-      await Promise.all(running);
+      await Promise.race([Promise.all(running), sleep(CLOSING_MS, undefined, { ref: false })]);
       client.dispose();
     },
   };
 }
 
-function addReadPaths(app: Hono, client: OpenAIClient): void {
+function addReadPaths(app: Hono<Environment>, client: OpenAIClient): void {
   app.get("/health", (c) => c.json({ status: "ok" }));
   app.get("/v1/models", (c) => c.json(client.models.list()));
   app.get("/v1/models/:id", (c) => {
@@ -170,7 +181,7 @@ function addReadPaths(app: Hono, client: OpenAIClient): void {
 }
 
 /** Paths that exist with another method. */
-function refuseOtherMethods(app: Hono): void {
+function refuseOtherMethods(app: Hono<Environment>): void {
   const methods = new Map<string, string>();
   for (const { path, method } of app.routes) if (method !== "ALL") methods.set(path, method);
   for (const [path, method] of methods)
@@ -178,61 +189,6 @@ function refuseOtherMethods(app: Hono): void {
       c.header("Allow", method);
       return c.json(errorBody(`${c.req.path} only takes ${method}`, "invalid_request_error"), 405);
     });
-}
-
-type Chunks = AsyncGenerator<object, void, void>;
-
-function isChunks(result: unknown): result is Chunks {
-  return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
-}
-
-interface Streaming {
-  /** Aborts the generation. */
-  leaving: AbortController;
-  /** Called once, when the stream has ended. */
-  end: () => void;
-  failure: (error: unknown) => { body: ErrorBody };
-}
-
-/** Sends chunks as events. The client that goes away aborts the generation. */
-function eventStream(
-  first: IteratorResult<object, void>,
-  chunks: Chunks,
-  { leaving, end, failure }: Streaming,
-): Response {
-  const encoder = new TextEncoder();
-  const event = (data: string): Uint8Array => encoder.encode(`data: ${data}\n\n`);
-  let next: IteratorResult<object, void> | undefined = first;
-  let hasEnded = false;
-  const endOnce = (): void => {
-    if (!hasEnded) end();
-    hasEnded = true;
-  };
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = next ?? (await chunks.next());
-        next = undefined;
-        if (done !== true) {
-          controller.enqueue(event(JSON.stringify(value)));
-          return;
-        }
-        controller.enqueue(event("[DONE]"));
-      } catch (error) {
-        if (!leaving.signal.aborted) controller.enqueue(event(JSON.stringify(failure(error).body)));
-      }
-      endOnce();
-      controller.close();
-    },
-    async cancel() {
-      leaving.abort();
-      await chunks.return().catch(() => undefined);
-      endOnce();
-    },
-  });
-  return new Response(stream, {
-    headers: { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" },
-  });
 }
 
 function isLoopbackName(host: string): boolean {

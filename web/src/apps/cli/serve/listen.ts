@@ -1,7 +1,7 @@
 // Listens on a port.
 import * as advise from "../../../core/base/advice.js";
-import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import type { AddressInfo, Socket } from "node:net";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { fail } from "../../../core/base/errors.js";
 
 /** A server that listens. */
@@ -12,13 +12,14 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Answers a request. `gone` is aborted when its connection closes. */
+export type Answer = (request: Request, gone: AbortSignal) => Response | Promise<Response>;
+
 /** @throws INVALID_ARGUMENT: the port is in use or not allowed, or this machine doesn't have the address */
-export async function listen(
-  fetch: (request: Request) => Response | Promise<Response>,
-  host: string,
-  port: number,
-): Promise<Listening> {
-  const server = createAdaptorServer({ fetch });
+export async function listen(answer: Answer, host: string, port: number): Promise<Listening> {
+  const fetch = (request: Request, { incoming }: HttpBindings): Response | Promise<Response> =>
+    answer(request, goneSignal(incoming.socket));
+  const server = createAdaptorServer({ fetch: fetch as Parameters<typeof createAdaptorServer>[0]["fetch"] });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -32,6 +33,22 @@ export async function listen(
         if ("closeAllConnections" in server) server.closeAllConnections();
       }),
   };
+}
+
+const connections = new WeakMap<Socket, AbortSignal>();
+
+/**
+ * Aborted when a connection closes. A request's own signal isn't, if the request waits behind another on the same connection: Node tells only the
+ * response that is being sent.
+ */
+function goneSignal(socket: Socket): AbortSignal {
+  const known = connections.get(socket);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  connections.set(socket, controller.signal);
+  if (socket.destroyed) controller.abort();
+  else socket.once("close", () => controller.abort());
+  return controller.signal;
 }
 
 function refuse(cause: NodeJS.ErrnoException, host: string, port: number): never {

@@ -16,6 +16,11 @@ export class RequestQueue {
     this.#most = most;
   }
 
+  /** Whether a request waits. */
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /**
    * Waits until a request may run, in the order of the calls. Returns what ends it; undefined if too many wait. Rejects
    * with the signal's reason, and then its place is free.
