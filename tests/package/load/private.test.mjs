@@ -1,4 +1,4 @@
-// Nothing that a caller can reach leads to the wasm module or to an address, and code of a caller that runs in a call can't move memory under it.
+// Nothing that a caller can reach leads to the wasm module or to an address.
 import assert from "node:assert/strict";
 import test from "node:test";
 import * as api from "ropewalk";
