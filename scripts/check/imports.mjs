@@ -7,8 +7,8 @@ const before = (wing, ...folders) => folders.map((folder) => `${wing}/${folder}`
 const allOfCore = before("core", "base", "memory", "wasm", "quantize", "config", "rope", "attention", "cache", "load");
 
 /**
- * The folders of web/src/, likewise: core is for those who bring their own model, runtime has models, apps is what people call. The entries are
- * next to the wings and may import from all.
+ * The folders of web/src/, each with those that it may import from besides its own. core is for those who bring their own model, runtime has
+ * models, apps is what people call. The entries are next to the wings and may import from all.
  */
 export const packageFolders = {
   "core/base": [],

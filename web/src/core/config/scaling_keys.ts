@@ -300,7 +300,7 @@ export const SCALING_KEYS: { readonly [Key in ScalingKey]: ScalingKeyRule<NonNul
 export const TYPE_ALIASES: Readonly<Record<string, RopeType>> = {
   su: "longrope", // Phi-3, first releases
   mrope: "default", // Qwen2-VL: the sections are independent of the scaling
-  xdrope: "dynamic", // HunYuan-VL; settledType() makes it ntk_alpha because of its alpha
+  xdrope: "dynamic", // HunYuan-VL; effectiveType() makes it ntk_alpha because of its alpha
   "dynamic-yarn": "dynamic_yarn", // jquesnelle/yarn
   "ntk-by-parts": "ntk_by_parts",
   deepseek_yarn: "yarn", // vLLM; the family decides DeepSeek's softmax scale
