@@ -33,7 +33,7 @@ for (const browserName of BROWSERS)
     await withBrowser(browserName, async (browser) => {
       const { page } = await open(browser, `${site.origin}/pages/model/index.html`);
       const { gated, text, chosen, kept, left } = await page.evaluate(useName, site.origin, hub.url, name, TOKEN);
-      assert.match(gated, /the model is gated: accept its licence/);
+      assert.match(gated, /the model is gated; accept its licence/);
       assert.equal(text, " garden.");
       assert.equal(chosen, "model.safetensors");
       const source = `${hub.url}/${name}/resolve/main/model.safetensors`;

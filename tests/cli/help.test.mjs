@@ -21,6 +21,7 @@ const COMMANDS = [
   "trace",
   "convert",
   "bench",
+  "models",
 ];
 
 test("help lists every command and every exit code, without colors when piped", async () => {

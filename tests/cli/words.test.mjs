@@ -115,3 +115,20 @@ test("a prompt that is longer than the context", async () => {
     /^prompt: .*the context length is 4; send less, or start the server with a larger --context$/,
   );
 });
+
+test("the command line names what the user gave", async () => {
+  const llama = tiny("llama/model.gguf");
+  const config = fileURLToPath(new URL("../../examples/configs/llama-3.1-8b.json", import.meta.url));
+  for (const [words, field] of [
+    [["generate", llama, "hi", "--dry", "1", "--dry-window", "99999999999"], "--dry-window"],
+    [["generate", llama, "hi", "--dry", "1", "--dry-breaker", "zzqq"], "--dry-breaker"],
+    [["inspect", config, "--trained-length", "100000000000"], "--trained-length"],
+    [["inspect", config, "--theta", "1e300"], "--theta"],
+    [["inspect", config, "--set", "rope_theta=abc"], "--set rope_theta"],
+    [["inspect", config, "--set", "rope_scaling.factor=x"], "--set rope_scaling.factor"],
+    [["--hub", "ftp://x", "inspect", "org/name:q4_0"], "--hub"],
+  ]) {
+    const { stdout } = await ropewalk([...words, "--json"]);
+    assert.equal(JSON.parse(stdout).error.field, field, words.join(" "));
+  }
+});

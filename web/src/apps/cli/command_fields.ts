@@ -1,5 +1,6 @@
 // The options and arguments of a command, for the fields of errors.
 import type { Command, Option } from "commander";
+import type { Setting } from "./rope_options.js";
 
 /** Options of the package that have other names here. The first that the command has is named. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -10,6 +11,9 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   "kv.dtype": ["kv"],
   "dry.multiplier": ["dry"],
   "dry.base": ["dryBase"],
+  "dry.allowedLength": ["dryAllowedLength"],
+  "dry.window": ["dryWindow"],
+  "dry.breakers": ["dryBreaker"],
   "xtc.probability": ["xtc"],
   "xtc.threshold": ["xtcThreshold"],
   "mirostat.tau": ["mirostat"],
@@ -58,9 +62,14 @@ export class GivenOptions {
     return this.#command.getOptionValueSource(name) === "cli";
   }
 
-  /** The option whose value has this name, as it is written: `--top-k`; undefined if the command has none. */
+  /** The option whose value has this name, as it is written: `--top-k`; undefined if neither the command nor the program has one. */
   flag(name: string): string | undefined {
-    return this.#command.options.find((option: Option) => option.attributeName() === name)?.long ?? undefined;
+    const isNamed = (option: Option): boolean => option.attributeName() === name;
+    for (let command: Command | null = this.#command; command !== null; command = command.parent) {
+      const flag = command.options.find(isNamed)?.long;
+      if (flag) return flag;
+    }
+    return undefined;
   }
 
   /** The option for one of the package; undefined if the command has none. If it is several here, those that the user gave. */
@@ -70,10 +79,17 @@ export class GivenOptions {
     return [...(OPTIONS[option] ?? []), option].map((name) => this.flag(name)).find((flag) => flag !== undefined);
   }
 
+  /** Whether --set has a key. */
+  #sets(key: string): boolean {
+    const settings = (this.#command.getOptionValue("set") ?? []) as readonly Setting[];
+    return settings.some(([path]) => path.join(".") === key);
+  }
+
   /** What sets a key of a config, with a value if one is given. */
   flagOfKey(key: string, value?: string): string {
     const own = KEYS[key];
-    const flag = own === undefined ? undefined : this.flag(own);
+    const isSet = own !== undefined && !this.has(own) && this.#sets(key);
+    const flag = own === undefined || isSet ? undefined : this.flag(own);
     if (value === undefined) return flag ?? `--set ${key}`;
     return flag === undefined ? `--set ${key}=${value}` : `${flag} ${value}`;
   }
@@ -83,14 +99,18 @@ export class GivenOptions {
     const text = /^(text|document)s\[(\d+)\]$/.exec(field);
     if (text !== null) return `${text[1]} ${Number(text[2]) + 1}`;
     if (field === "folder: files") return this.source ?? field;
-    const listed = /^(\w+)\[\d+\]$/.exec(field); // an entry of an option with a list
-    if (listed !== null && this.flag(listed[1]!) !== undefined) return this.flag(listed[1]!)!;
+    const listed = /^([\w.]+)\[\d+\]$/.exec(field); // an entry of an option with a list
+    const flagOfList = listed === null ? undefined : this.flagOf(listed[1]!);
+    if (flagOfList !== undefined) return flagOfList;
+    const own = KEYS[field];
+    const isGiven = this.#sets(field) || (own !== undefined && this.has(own));
     // keys of a scaling that the user named are the user's as well
-    const isScaling = field.startsWith("rope_scaling.") && (this.has("ropeType") || this.has("scaling"));
-    if (!isOfOverrides(field) && !isScaling) return this.flagOf(field) ?? field;
+    const isScaling =
+      field.startsWith("rope_scaling.") && ["ropeType", "factor", "scaling"].some((name) => this.has(name));
+    if (!isOfOverrides(field) && !isScaling && !isGiven) return this.flagOf(field) ?? field;
     const key = field.replace(OVERRIDES, "");
-    const own = KEYS[key];
-    if (this.has("scaling") && !this.has("set") && (own === undefined || !this.has(own))) return "--scaling";
+    const option = KEYS[key];
+    if (this.has("scaling") && !this.has("set") && (option === undefined || !this.has(option))) return "--scaling";
     return this.flagOfKey(key);
   }
 }

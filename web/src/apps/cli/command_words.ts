@@ -85,7 +85,9 @@ export type WarningWords = (message: string, warning: Warning | undefined) => st
 
 /** A warning in the words of the command line. */
 export function warningInCommandWords(message: string, warning: Warning | undefined): string {
-  return warning === undefined ? message : `${warning.problem}; ${adviceIn(tableOf(NOTHING_GIVEN), warning.advice)}`;
+  if (warning === undefined) return message;
+  const advice = adviceIn(tableOf(NOTHING_GIVEN), warning.advice);
+  return `${warning.problem}${advice && `; ${advice}`}`;
 }
 
 const NOTHING_GIVEN = new GivenOptions(new Command());

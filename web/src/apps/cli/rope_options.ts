@@ -19,7 +19,7 @@ export interface RopeFlags {
 }
 
 /** A config key and its new value. */
-type Setting = readonly [path: readonly string[], value: unknown];
+export type Setting = readonly [path: readonly string[], value: unknown];
 
 /** A scaling, with its name on the command line. */
 export interface NamedScaling {

@@ -13,7 +13,11 @@ export function readGgufAdapter(files: AdapterFiles): LowRank[] {
   const { metadata, name } = files;
   const [general, type, alpha] = [metadata["general.type"], metadata["adapter.type"], metadata["adapter.lora.alpha"]];
   if (general !== "adapter")
-    invalid(files, "general.type", `must be "adapter" (got ${show(general)}): this file is no adapter`);
+    invalid(
+      files,
+      "general.type",
+      `${general === undefined ? "is missing" : `must be "adapter" (got ${show(general)})`}: this file is no adapter`,
+    );
   if (type !== "lora")
     unsupported(name, "adapter.type", `must be "lora", the only kind that is supported (got ${show(type)})`);
   if (metadata["adapter.alora.invocation_tokens"] !== undefined)
