@@ -38,7 +38,9 @@ test("a model that isn't supported is refused by name, with what is missing", as
     ["falcon", "no operation is missing, but it isn't in the table of architectures"],
   ]) {
     const file = written({ keys: { ...keys, "general.architecture": name }, tensors }, "gguf");
-    const isExplained = new RegExp(`^[^;]*architecture ${name} is not supported: ${missing.replace(/[()]/g, "\\$&")};`);
+    const isExplained = new RegExp(
+      `^[^;]*architecture ${name} is not supported: ${missing.replace(/[()]/g, "\\$&")} \\(docs/architectures\\.md lists those that are\\)$`,
+    );
     await expectError(rw.modelInfo(file), "UNSUPPORTED_MODEL", "model.gguf: general.architecture", isExplained);
   }
 });
