@@ -15,7 +15,7 @@ function commandWith(words) {
     .option("--trained-length <n>")
     .option("--theta <n>")
     .option("--pairing <name>")
-    .option("--set <key>")
+    .option("--set <key>", "a key and its value", (key) => [[key.split("."), 1]])
     .option("--scaling <name>")
     .option("--top-p <p>")
     .option("--layer-type <kind>")
@@ -32,6 +32,10 @@ test("fields are the options that set them", () => {
     ["overrides.rope_scaling.original_max_position_embeddings", ["--trained-length", "4"], "--trained-length"],
     ["overrides.rope_theta", ["--theta", "4"], "--theta"],
     ["overrides.rope_scaling.beta_fast", ["--set", "x"], "--set rope_scaling.beta_fast"],
+    ["overrides.rope_theta", ["--set", "rope_theta"], "--set rope_theta"],
+    ["rope_theta", ["--set", "rope_theta"], "--set rope_theta"],
+    ["rope_theta", ["--theta", "4"], "--theta"],
+    ["rope_theta", [], "rope_theta"], // of the file
     ["overrides.rope_scaling.factor", ["--scaling", "x"], "--scaling"],
     ["rope_scaling.factor", ["--rope-type", "linear"], "--factor"],
     ["rope_scaling.short_factor", ["--rope-type", "longrope"], "--set rope_scaling.short_factor"],
