@@ -16,20 +16,19 @@ export async function run(command, args = [], options = {}) {
 
 /** Returns what a program prints on its standard output. Throws an error with all its output if it fails. */
 export async function capture(command, args = [], options = {}) {
+  const { stdout } = await output(command, args, options);
+  return stdout;
+}
+
+/** Returns what a program prints: { stdout, stderr }. Throws an error with all its output if it fails. */
+export async function output(command, args = [], options = {}) {
   const { default: spawn } = await import("nano-spawn");
   try {
-    const { stdout } = await spawn(command, args, { stdin: "ignore", ...options });
-    return stdout;
+    return await spawn(command, args, { stdin: "ignore", ...options });
   } catch (error) {
     error.message = [error.message, error.output].filter(Boolean).join("\n");
     throw error;
   }
-}
-
-/** Returns what a program, given with its arguments, prints: { stdout, stderr }. Throws an error with all its output if it fails. */
-export async function output([command, ...args], options = {}) {
-  const { default: spawn } = await import("nano-spawn");
-  return spawn(command, args, { stdin: "ignore", ...options });
 }
 
 /** Calls `onLine` with each line that a program prints. Throws an error with all lines if the program fails. */

@@ -24,8 +24,8 @@ export async function checkPublishing(tarball) {
   try {
     const address = `http://127.0.0.1:${registry.address().port}/`;
     // npm says on its standard error what it would publish
-    const command = ["npm", "publish", tarball, "--dry-run", "--access", "public", "--registry", address];
-    const { stdout, stderr } = await output(command);
+    const options = ["--dry-run", "--access", "public", "--registry", address];
+    const { stdout, stderr } = await output("npm", ["publish", tarball, ...options]);
     if (!/^\+ ropewalk@\d/m.test(stdout)) throw new Error(`npm publish --dry-run didn't end as expected:\n${stdout}`);
     if (/auto-corrected|npm warn publish (?!This command requires you to be logged in)/.test(stderr))
       throw new Error(stderr);

@@ -1,14 +1,13 @@
 // The same failing calls through the API, a Worker, the command line, the server and the AI SDK: one problem and one advice, each in its words.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { embed, generateText } from "ai";
 import { load } from "ropewalk";
 import { createRopewalk } from "ropewalk/ai-sdk";
 import { load as loadWorker } from "ropewalk/worker";
-import { program, ropewalk } from "./program.mjs";
+import { ropewalk } from "./program.mjs";
+import { post, serving } from "./server.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -16,25 +15,11 @@ const tiny = (name) => fileURLToPath(new URL(`../golden/tiny_models/${name}`, im
 const LONG = "a ".repeat(200).trim();
 const thrownBy = (promise) => promise.then(() => assert.fail("no error"), (error) => error); // prettier-ignore
 
-/** What the server answers. */
-async function answerOf(words, path, body) {
-  const child = spawn(process.execPath, [program, "serve", ...words, "--port", "0"]);
-  let printed = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => (printed += text));
-  const closed = once(child, "close");
-  try {
-    while (!/listening on (\S+)\/v1/.test(printed)) {
-      if (child.exitCode !== null) throw new Error(printed);
-      await Promise.race([once(child.stderr, "data"), closed]);
-    }
-    const [, address] = /listening on (\S+)\/v1/.exec(printed);
-    const headers = { "Content-Type": "application/json" };
-    const answer = await fetch(`${address}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-    return (await answer.json()).error;
-  } finally {
-    if (child.exitCode === null) child.kill("SIGINT");
-    await closed;
-  }
+/** The error that the server of a model answers. */
+async function answerOf(source, path, body) {
+  let error;
+  await serving([], async ({ address }) => ({ error } = await (await post(address, path, body)).json()), {}, source);
+  return error;
 }
 
 test("a text that is too long to embed", async () => {

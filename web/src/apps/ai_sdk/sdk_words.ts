@@ -1,11 +1,11 @@
 // The words of the AI SDK's calls for what errors advise.
 import * as advise from "../../core/base/advice.js";
-import { type AdviceWords, inWordsOf } from "../../core/base/advice_words.js";
+import { type AdviceWords, callsIn, type CallWords, inWordsOf } from "../../core/base/advice_words.js";
 import { RopewalkError } from "../../core/base/errors.js";
 import { OWN } from "./own_names.js";
 
 /** What takes the place of a call; undefined if the SDK has none. */
-const CALLS: Readonly<Record<Parameters<typeof advise.call>[0]["calls"][number], string | undefined>> = {
+const CALLS: CallWords = {
   embed: "embed() with embeddingModel()",
   rank: "rerank() with rerankingModel()",
   "completions.create": undefined,
@@ -27,10 +27,7 @@ const WORDS: AdviceWords = {
   pass: ({ option, value }) => `pass ${OWN}.${option}${value === undefined ? "" : `: ${value}`}`,
   load: advise.load,
   leaveOut: ({ option }) => `leave out ${OWN}.${option}`,
-  call: ({ calls }) => {
-    const known = calls.flatMap((call) => CALLS[call] ?? []);
-    return known.length === 0 ? undefined : `use ${known.join(" or ")}`;
-  },
+  call: callsIn(CALLS),
   shorten: () => undefined,
   dispose: advise.dispose,
   override: advise.override,

@@ -1,13 +1,13 @@
 // The words of the command line for what errors and warnings advise: options instead of those of calls, and commands instead of calls.
 import { Command } from "commander";
 import * as advise from "../../core/base/advice.js";
-import { adviceIn, type AdviceWords } from "../../core/base/advice_words.js";
+import { adviceIn, type AdviceWords, callsIn, type CallWords } from "../../core/base/advice_words.js";
 import type { RopewalkError } from "../../core/base/errors.js";
 import type { Warning } from "../../core/base/warnings.js";
 import { GivenOptions } from "./command_fields.js";
 
 /** What takes the place of a call; undefined if no command does that. */
-const CALLS: Readonly<Record<Parameters<typeof advise.call>[0]["calls"][number], string | undefined>> = {
+const CALLS: CallWords = {
   embed: "ropewalk embed",
   rank: "ropewalk rank",
   retune: undefined,
@@ -47,10 +47,7 @@ function tableOf(given: GivenOptions): AdviceWords {
       return flag && `${saved ? "start with" : "pass"} ${flag}${value && ` ${String(JSON.parse(value))}`}`;
     },
     leaveOut: ({ option }) => `leave out ${given.flagOf(option) ?? option}`,
-    call: ({ calls }) => {
-      const commands = calls.flatMap((call) => CALLS[call] ?? []);
-      return commands.length === 0 ? undefined : `use ${commands.join(" or ")}`;
-    },
+    call: callsIn(CALLS),
     shorten: () => "start again",
     dispose: () => "use a smaller model, or a smaller --context",
     override: ({ key, value }) => `name it with ${given.flagOfKey(key, value)}`,

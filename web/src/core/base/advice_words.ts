@@ -15,6 +15,17 @@ export type AdviceWords = {
 /** The API has a row for each kind too, or this doesn't compile. @internal */
 export type ApiWords = Pick<typeof advise, keyof AdviceValues>;
 
+/** What takes the place of each call that advice may name; undefined if a front end has nothing for it. @internal */
+export type CallWords = Readonly<Record<AdviceValues["call"]["calls"][number], string | undefined>>;
+
+/** The row `call` of a front end: what takes the place of the calls, each once. @internal */
+export const callsIn =
+  (words: CallWords): AdviceWords["call"] =>
+  ({ calls }) => {
+    const known = new Set(calls.flatMap((call) => words[call] ?? []));
+    return known.size === 0 ? undefined : `use ${[...known].join(" or ")}`;
+  };
+
 /** What a front end says for an advice; "" if nothing of it can be done there. @internal */
 export function adviceIn(table: AdviceWords, advice: Advice | undefined): string {
   const said: string[] = [];

@@ -120,14 +120,6 @@ export function checkPositions(positions: Positions, field: string): void {
   if (wrong !== undefined) failOutside(wrong, field);
 }
 
-/** The smallest and the largest position on any axis, as the positions of two tokens. @internal */
-export function positionRange(positions: Positions): Positions {
-  const { ids, offset, tokens } = positions;
-  let [smallest, largest] = ids === undefined ? [offset, offset + tokens - 1] : [Infinity, -Infinity];
-  for (const id of ids ?? []) [smallest, largest] = [id < smallest ? id : smallest, id > largest ? id : largest];
-  return { offset: 0, ids: Float64Array.of(smallest, largest), axes: 1, rows: 1, tokens: 2 };
-}
-
 function largestPosition(positions: Positions): number {
   if (positions.ids === undefined) return positions.offset + positions.tokens - 1;
   let largest = -Infinity;

@@ -1,10 +1,10 @@
 // The words of the server for what errors advise: who asks it knows paths, and who runs it knows options.
 import * as advise from "../../../core/base/advice.js";
-import { type AdviceWords, inWordsOf } from "../../../core/base/advice_words.js";
+import { type AdviceWords, callsIn, type CallWords, inWordsOf } from "../../../core/base/advice_words.js";
 import { RopewalkError } from "../../../core/base/errors.js";
 
 /** What takes the place of a call; undefined if no request does that. */
-const CALLS: Readonly<Record<Parameters<typeof advise.call>[0]["calls"][number], string | undefined>> = {
+const CALLS: CallWords = {
   embed: "/v1/embeddings",
   rank: "/v1/embeddings",
   "completions.create": "/v1/completions",
@@ -32,10 +32,7 @@ const WORDS: AdviceWords = {
     return option === "tokenizer" ? "serve a file with a tokenizer" : undefined;
   },
   leaveOut: () => "leave out response_format",
-  call: ({ calls }) => {
-    const paths = new Set(calls.flatMap((call) => CALLS[call] ?? []));
-    return paths.size === 0 ? undefined : `use ${[...paths].join(" or ")}`;
-  },
+  call: callsIn(CALLS),
   shorten: () => undefined,
   dispose: () => "send less, or start the server with a smaller --context",
   override: () => undefined,
