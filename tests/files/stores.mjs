@@ -1,78 +1,141 @@
-// Fake OPFS and Cache API for Node, with a quota, and with the parts missing that some engines lack.
+// Fake OPFS and Cache API for Node, which behave as those of browsers do when the quota is exceeded, and with the parts missing that some engines lack.
+
+/** What is left of a tab that was closed: none of its calls come back. */
+export class ClosedTab extends Error {}
 
 const refuse = () => {
   throw new DOMException("the quota is exceeded", "QuotaExceededError");
 };
 
-const sizeOf = (stored) => [...stored.values()].reduce((sum, { size }) => sum + size, 0);
+/** Bytes that fit, and calls that change something until the tab is closed. */
+function limits(stored, { quota, closesAt }) {
+  const used = () => [...stored.values()].reduce((sum, { size }) => sum + size, 0);
+  return {
+    /** Calls until the tab is closed: it is, below 0. */
+    closesAt,
+    left: () => quota - used(),
+    change() {
+      if (--this.closesAt < 0) throw new ClosedTab();
+    },
+  };
+}
 
-/** A fake OPFS. `stored` has the files of its one folder. */
-export function fakeOpfs({ quota = Infinity, streams = true, sync = true } = {}) {
-  const stored = new Map();
+/**
+ * A fake OPFS. `stored` has the files of its one folder. As in browsers, a file exists, empty, before its first byte is written; a stream puts its
+ * bytes there when it is closed, and a sync access handle writes what fits.
+ * @param closesAt - how many calls that change something come back before the tab is closed; later ones throw ClosedTab
+ * @param left - the contents at the beginning, such as those of a tab that was closed
+ */
+export function fakeOpfs({
+  quota = Infinity,
+  closesAt = Infinity,
+  streams = true,
+  sync = true,
+  move = true,
+  left = [],
+} = {}) {
+  const stored = new Map(left);
+  const limit = limits(stored, { quota, closesAt });
   const put = (name, bytes) => {
-    if (sizeOf(stored) + bytes.length > quota) refuse();
+    const before = stored.get(name)?.size ?? 0;
+    if (bytes.length - before > limit.left()) refuse();
     stored.set(name, new Blob([bytes]));
   };
-  const handleOf = (name) => ({
-    getFile: async () => stored.get(name),
-    ...(streams && {
-      async createWritable() {
-        let pending;
-        return {
-          write: async (bytes) => void (pending = bytes.slice()),
-          close: async () => put(name, pending),
-          abort: async () => {},
-        };
-      },
-    }),
-    ...(sync && {
-      createSyncAccessHandle: async () => ({
-        truncate() {},
-        write(bytes) {
-          put(name, bytes.slice());
-          return bytes.length;
+  const handleOf = (given) => {
+    let name = given;
+    return {
+      getFile: async () => stored.get(name) ?? Promise.reject(new DOMException("none", "NotFoundError")),
+      ...(streams && {
+        async createWritable() {
+          let pending = new Uint8Array(0);
+          return {
+            async write(bytes) {
+              limit.change();
+              if (bytes.length > limit.left()) refuse();
+              pending = bytes.slice();
+            },
+            async close() {
+              limit.change();
+              put(name, pending);
+            },
+            abort: async () => {},
+          };
         },
-        flush() {},
-        close() {},
       }),
-    }),
-  });
+      ...(move && {
+        async move(other) {
+          limit.change();
+          stored.set(other, stored.get(name));
+          stored.delete(name);
+          name = other;
+        },
+      }),
+      ...(sync && {
+        createSyncAccessHandle: async () => ({
+          truncate() {
+            limit.change();
+            stored.set(name, new Blob([]));
+          },
+          write(bytes) {
+            limit.change();
+            const fitting = bytes.slice(0, Math.min(bytes.length, limit.left()));
+            put(name, fitting);
+            return fitting.length;
+          },
+          flush() {},
+          close() {},
+        }),
+      }),
+    };
+  };
   const folder = {
     async getFileHandle(name, { create = false } = {}) {
-      if (!stored.has(name) && !create) throw new DOMException("none", "NotFoundError");
+      if (!stored.has(name)) {
+        if (!create) throw new DOMException("none", "NotFoundError");
+        limit.change();
+        stored.set(name, new Blob([]));
+      }
       return handleOf(name);
     },
-    removeEntry: async (name) => void stored.delete(name),
+    async removeEntry(name) {
+      limit.change();
+      if (!stored.delete(name)) throw new DOMException("none", "NotFoundError");
+    },
     async *keys() {
-      yield* stored.keys();
+      yield* [...stored.keys()];
     },
   };
-  let isMade = false;
+  let isMade = stored.size > 0;
   const getDirectoryHandle = async (name, { create = false } = {}) => {
     if (!isMade && !create) throw new DOMException("none", "NotFoundError");
     isMade = true;
     return folder;
   };
-  return { stored, opfsRoot: async () => ({ getDirectoryHandle }) };
+  return { stored, limit, opfsRoot: async () => ({ getDirectoryHandle }) };
 }
 
 /** A fake CacheStorage. `stored` has the contents of its one cache. */
-export function fakeCaches({ quota = Infinity } = {}) {
-  const stored = new Map();
+export function fakeCaches({ quota = Infinity, closesAt = Infinity, left = [] } = {}) {
+  const stored = new Map(left);
+  const limit = limits(stored, { quota, closesAt });
   const cache = {
     match: async (address) => (stored.has(address) ? new Response(stored.get(address)) : undefined),
     async put(address, response) {
+      limit.change();
       const blob = await response.blob();
-      if (sizeOf(stored) + blob.size > quota) refuse();
+      if (blob.size - (stored.get(address)?.size ?? 0) > limit.left()) refuse();
       stored.set(address, blob);
     },
-    delete: async (address) => stored.delete(address),
+    async delete(address) {
+      limit.change();
+      return stored.delete(address);
+    },
     keys: async () => Array.from(stored.keys(), (address) => new Request(address)),
   };
-  let isMade = false;
+  let isMade = stored.size > 0;
   const open = async () => {
     isMade = true;
     return cache;
   };
-  return { stored, caches: { open, has: async () => isMade } };
+  return { stored, limit, caches: { open, has: async () => isMade } };
 }

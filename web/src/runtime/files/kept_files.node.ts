@@ -4,21 +4,19 @@ import { node } from "../../core/base/builtins.node.js";
 import { fail } from "../../core/base/errors.js";
 import { messageOf, show } from "../../core/base/show.js";
 import type { KeptFiles } from "./platform.js";
+import { finishedNames, removeUnfinished, writeThenName } from "./whole_file.node.js";
 
 /** @internal */
 export const diskKeptFiles: KeptFiles = {
-  /** Under a temporary name first: a failure leaves an existing file as it was. */
   async write(given, bytes) {
     const path = pathOf(given);
-    const unfinished = `${path}.${node.crypto.randomUUID()}.unfinished`;
+    const folder = node.path.dirname(path);
     try {
-      await node.fs.writeFile(unfinished, bytes, { flag: "wx" });
-      await node.fs.rename(unfinished, path);
+      await writeThenName(path, bytes);
+      await removeUnfinished(folder, node.path.basename(path)).catch(() => undefined); // what is written counts
     } catch (cause) {
-      await node.fs.rm(unfinished, { force: true }).catch(() => undefined);
-      const folder = node.path.dirname(path);
       const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-      const why = isMissing ? `the folder ${folder} doesn't exist` : messageOf(cause).replace(unfinished, path);
+      const why = isMissing ? `the folder ${folder} doesn't exist` : finishedNames(messageOf(cause));
       fail("INVALID_FILE", "name", `${path} can't be written: ${why}`, { cause });
     }
   },

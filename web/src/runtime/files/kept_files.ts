@@ -1,7 +1,8 @@
 // Files that a page keeps for itself: small ones in a folder of OPFS, by name.
 import { fail } from "../../core/base/errors.js";
 import { messageOf, show } from "../../core/base/show.js";
-import { createOpfsStore, type PieceStore } from "./cache/piece_store.js";
+import { createOpfsStore, UNFINISHED } from "./cache/opfs_store.js";
+import type { PieceStore } from "./cache/piece_store.js";
 import type { FilePlatform, KeptFiles } from "./platform.js";
 
 const FOLDER = "ropewalk-sessions";
@@ -37,7 +38,9 @@ export function opfsKeptFiles(platform: FilePlatform): KeptFiles {
 /** OPFS has no file with such a name. */
 function checkName(given: string | URL): string {
   const isName = typeof given === "string" && !/^\.{0,2}$|[/\\]/.test(given);
-  return isName
-    ? given
-    : fail("INVALID_ARGUMENT", "name", `must be the name of a file in OPFS, without slashes (got ${show(given)})`);
+  if (!isName)
+    return fail("INVALID_ARGUMENT", "name", `must be the name of a file in OPFS, without slashes (got ${show(given)})`);
+  if (given.endsWith(UNFINISHED))
+    fail("INVALID_ARGUMENT", "name", `must not end in ${UNFINISHED}, as files that are being written do`);
+  return given;
 }

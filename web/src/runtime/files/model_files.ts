@@ -8,7 +8,7 @@ import { fail } from "../../core/base/errors.js";
 import type { WarningListener } from "../../core/base/warnings.js";
 import { blobFiles, bytesFiles } from "./blob_files.js";
 import { type ByteSource, type FileSet, type HubChoice, MissingFile, readRange } from "./byte_source.js";
-import { CACHE_KINDS, type CacheKind, storeFor } from "./cache/piece_store.js";
+import { CACHE_KINDS, type CacheKind, storeFor } from "./cache/stores.js";
 import { withCache } from "./cache/source.js";
 import { openGguf } from "./gguf/shards.js";
 import { checkHeaders } from "./http/request.js";
@@ -26,7 +26,7 @@ import { readSentenceFiles, type SentenceFiles } from "./safetensors/sentence_mo
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
 
 export type { HubChoice } from "./byte_source.js";
-export type { CacheKind } from "./cache/piece_store.js";
+export type { CacheKind } from "./cache/stores.js";
 export type { ReadProgress } from "./progress.js";
 export type { ReadOptions, WriteTensor } from "./read_tensors.js";
 export type { StoredTensor } from "./stored_tensor.js";

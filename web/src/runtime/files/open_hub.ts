@@ -1,7 +1,7 @@
 // The files of a model on the Hub: from a name to a set of files like any other. The entry of this folder.
 import * as advise from "../../core/base/advice.js";
 import { type ByteSource, type FileSet, type HubChoice, MissingFile } from "./byte_source.js";
-import { type CacheKind, storeFor } from "./cache/piece_store.js";
+import { type CacheKind, storeFor } from "./cache/stores.js";
 import { withCache } from "./cache/source.js";
 import { type HttpOptions, openHttp } from "./http/source.js";
 import type { OpenUrl } from "./http/urls.js";

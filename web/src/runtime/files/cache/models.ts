@@ -7,8 +7,10 @@ import { fail } from "../../../core/base/errors.js";
 import { show } from "../../../core/base/show.js";
 import type { FilePlatform } from "../platform.js";
 import { cachedFiles, changeFile, readRecord, removeFile, removeOrphans } from "./entries.js";
-import { existingStores, type PieceStore } from "./piece_store.js";
-import { pieceLength } from "./pieces.js";
+import { removeUnfinished } from "./opfs_store.js";
+import type { PieceStore } from "./piece_store.js";
+import { existingStores } from "./stores.js";
+import { hasPiece, pieceLength } from "./pieces.js";
 
 /** A model with files cached on this device. */
 export interface CachedModel {
@@ -28,25 +30,30 @@ export interface CachedModel {
 /** Lists the cached models of all stores. A download that failed before its first piece has left only records, so it isn't one. @internal */
 export async function cachedModels(platform: FilePlatform): Promise<CachedModel[]> {
   const models: CachedModel[] = [];
-  for (const [cache, store] of await existingStores(platform)) {
-    const bySource = new Map<string, CachedModel>();
-    for (const { key, pieces } of await cachedFiles(store)) {
-      const record = await readRecord(store, key);
-      if (record === undefined || isListing(record.source)) continue;
-      const { source, size = 0, version } = record;
-      const model = bySource.get(source) ?? { source, cache, bytes: 0, size: 0 };
-      bySource.set(source, model);
-      model.size += size;
-      const ofVersion = pieces.filter((piece) => piece.version === version);
-      model.bytes += ofVersion.reduce((sum, { index }) => sum + pieceLength(store, size, index), 0);
-    }
-    models.push(...[...bySource.values()].filter(({ bytes }) => bytes > 0));
-  }
+  for (const [cache, store] of await existingStores(platform)) models.push(...(await modelsIn(store, cache)));
   const onDisk = (await (await platform.hubDisk?.())?.list()) ?? [];
   return [
     ...models,
     ...onDisk.map(({ repository, bytes, size }) => ({ source: repository, cache: "disk" as const, bytes, size })),
   ];
+}
+
+/** The models in a store. Only pieces that are there with their length count. @internal */
+export async function modelsIn(store: PieceStore, cache: CachedModel["cache"]): Promise<CachedModel[]> {
+  const bySource = new Map<string, CachedModel>();
+  for (const { key, pieces } of await cachedFiles(store)) {
+    const record = await readRecord(store, key);
+    if (record === undefined || isListing(record.source)) continue;
+    const { source, size = 0, version } = record;
+    const model = bySource.get(source) ?? { source, cache, bytes: 0, size: 0 };
+    bySource.set(source, model);
+    model.size += size;
+    if (version === undefined) continue;
+    for (const piece of pieces)
+      if (piece.version === version && (await hasPiece({ store, key, version, size }, piece.index)))
+        model.bytes += pieceLength(store, size, piece.index);
+  }
+  return [...bySource.values()].filter(({ bytes }) => bytes > 0);
 }
 
 /**
@@ -82,6 +89,7 @@ export async function deleteCachedModel(platform: FilePlatform, source: string |
 /** Removes the files of the models that `isOfModel` selects by their sources from one store. @internal */
 export async function removeSource(store: PieceStore, isOfModel: (source: string) => boolean): Promise<boolean> {
   let wasCached = false;
+  await removeUnfinished(store);
   for (const { key } of await cachedFiles(store)) {
     await changeFile(store, key, async (file) => {
       const record = await readRecord(store, key);

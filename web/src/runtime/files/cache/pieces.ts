@@ -22,42 +22,48 @@ export function pieceLength({ pieceBytes }: PieceStore, size: number, index: num
   return Math.max(0, Math.min(pieceBytes, size - index * pieceBytes));
 }
 
+const storedLength = ({ store, size }: PieceFile, index: number): number =>
+  pieceLength(store, size, index) + CHECKSUM_BYTES;
+
 /** Memory for a piece and its checksum. `bytes` is filled before `writePiece`. @internal */
 export function newPiece(
   file: PieceFile,
   index: number,
 ): { whole: Uint8Array<ArrayBuffer>; bytes: Uint8Array<ArrayBuffer> } {
-  const length = pieceLength(file.store, file.size, index);
-  const whole = new Uint8Array(length + CHECKSUM_BYTES);
-  return { whole, bytes: whole.subarray(0, length) };
+  const whole = new Uint8Array(storedLength(file, index));
+  return { whole, bytes: whole.subarray(0, -CHECKSUM_BYTES) };
 }
 
-/** Adds the checksum to a filled piece and stores it. @internal */
+/** Adds the checksum to a filled piece and stores it. If that fails, nothing is stored of it. @internal */
 export async function writePiece(
   file: PieceFile,
   index: number,
   { whole, bytes }: ReturnType<typeof newPiece>,
 ): Promise<void> {
   whole.set(await checksumOf(bytes), bytes.length);
-  await file.store.write(pieceName(file.key, file.version, index), whole);
+  const name = pieceName(file.key, file.version, index);
+  await file.store.write(name, whole).catch(async (error: unknown) => {
+    await file.store.remove(name).catch(() => undefined); // what was there was damaged
+    throw error;
+  });
 }
 
-/** Whether a piece is stored, whatever its bytes. @internal */
+/** Whether a piece is stored with its length, whatever its bytes. @internal */
 export async function hasPiece(file: PieceFile, index: number): Promise<boolean> {
-  return (await file.store.read(pieceName(file.key, file.version, index)).catch(() => undefined)) !== undefined;
+  const blob = await file.store.read(pieceName(file.key, file.version, index)).catch(() => undefined);
+  return blob?.size === storedLength(file, index);
 }
 
 /** The bytes of a stored piece, "damaged" if they don't have their length or checksum, undefined if there is none. @internal */
 export async function readPiece(file: PieceFile, index: number): Promise<Uint8Array | "damaged" | undefined> {
   const blob = await file.store.read(pieceName(file.key, file.version, index)).catch(() => undefined);
   if (blob === undefined) return undefined;
-  const length = pieceLength(file.store, file.size, index);
-  if (blob.size !== length + CHECKSUM_BYTES) return "damaged";
+  if (blob.size !== storedLength(file, index)) return "damaged";
   try {
     const whole = new Uint8Array(await blob.arrayBuffer());
-    const bytes = whole.subarray(0, length);
+    const bytes = whole.subarray(0, -CHECKSUM_BYTES);
     const expected = await checksumOf(bytes);
-    return whole.subarray(length).every((byte, i) => byte === expected[i]) ? bytes : "damaged";
+    return whole.subarray(-CHECKSUM_BYTES).every((byte, i) => byte === expected[i]) ? bytes : "damaged";
   } catch {
     return undefined; // removed or replaced while it was read
   }

@@ -67,8 +67,12 @@ function updateRecord(store: PieceStore, key: string, record: CacheRecord): Prom
   return changeFile(store, key, async (file) => {
     const cached = await readRecord(store, key);
     const isSame = cached !== undefined && cached.size === record.size && cached.version === record.version;
-    if (!isSame || cached.source !== record.source) await writeRecord(store, key, record);
-    if (!isSame) await removeOrphans(store, file);
+    if (!isSame) {
+      await writeRecord(store, key, record);
+      await removeOrphans(store, file);
+    } else if (cached.source !== record.source) {
+      await writeRecord(store, key, record).catch(() => undefined); // its pieces are right, even where the store is full
+    }
   });
 }
 

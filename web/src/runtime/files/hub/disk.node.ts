@@ -15,6 +15,7 @@ import type { HubDisk, HubFileAt, KeptRepository } from "./disk.js";
 import type { HubName } from "./name.js";
 import { downloadWhileReading, hasDigest } from "./download.node.js";
 import type { HubFile, Repository } from "./repository.js";
+import { isUnfinished, removeUnfinished, writeThenName } from "../whole_file.node.js";
 
 const COMMIT = /^[0-9a-f]{40}$/;
 const INCOMPLETE = /\.(\d+)\.ropewalk\.incomplete$/;
@@ -61,7 +62,10 @@ class NodeDisk implements HubDisk {
   ): Promise<ByteSource | MissingFile> {
     const { file } = at;
     const path = this.#snapshotPath(at);
-    if (await hasSize(path, file.size)) return openNode(path, name);
+    if (await hasSize(path, file.size)) {
+      await this.#refer(at).catch(() => undefined); // a disk that is full or read-only
+      return openNode(path, name);
+    }
     if (file.etag !== undefined && file.size !== undefined && (await hasSize(this.#blob(at), file.size))) {
       const linked = await this.#link(at).then(
         () => true,
@@ -94,7 +98,7 @@ class NodeDisk implements HubDisk {
         let [bytes, size] = [0, 0];
         for (const path of paths) {
           const found = await node.fs.lstat(node.path.join(this.root, name, path)).catch(() => undefined);
-          if (found?.isFile() !== true || !/^(blobs|snapshots)[\\/]/.test(path)) continue;
+          if (found?.isFile() !== true || !/^(blobs|snapshots)[\\/]/.test(path) || isUnfinished(path)) continue;
           bytes += found.size;
           size += Number(INCOMPLETE.exec(path)?.[1] ?? found.size);
         }
@@ -127,10 +131,11 @@ class NodeDisk implements HubDisk {
   async #keepSmall(at: HubFileAt, source: ByteSource, signal?: AbortSignal): Promise<ByteSource | MissingFile> {
     const bytes = await readRange(source, 0, source.size, signal);
     try {
-      const partial = `${this.#blob(at)}.${process.pid}-${Math.random().toString(36).slice(2)}.ropewalk.incomplete`;
-      await node.fs.mkdir(node.path.dirname(partial), { recursive: true });
-      await node.fs.writeFile(partial, bytes);
-      await this.#complete(at, partial);
+      const blob = this.#blob(at);
+      const folder = node.path.dirname(blob);
+      await node.fs.mkdir(folder, { recursive: true });
+      await removeUnfinished(folder);
+      await writeThenName(blob, bytes, (unfinished) => this.#complete(at, unfinished));
       return await openNode(this.#snapshotPath(at), source.name);
     } catch (error) {
       at.warn(`${source.name}: not kept on disk: ${(error as Error).message}`);
@@ -153,7 +158,10 @@ class NodeDisk implements HubDisk {
   /** Makes a complete download a file of the repository. @throws if it isn't what the Hub lists, or can't be moved */
   async #complete(at: HubFileAt, partial: string): Promise<void> {
     const blob = this.#blob(at);
-    if (!(await hasDigest(partial, at.file.etag!))) {
+    const unlessKept = async (error: unknown): Promise<void> => {
+      if (!(await hasSize(blob, at.file.size))) throw error; // else another process was faster
+    };
+    if ((await hasDigest(partial, at.file.etag!).catch(unlessKept)) === false) {
       await node.fs.rm(partial, { force: true });
       throw new RopewalkError(
         "INVALID_FILE",
@@ -162,14 +170,12 @@ class NodeDisk implements HubDisk {
         advise.other("open the model again"),
       );
     }
-    await node.fs.rename(partial, blob).catch(async (error: unknown) => {
-      if (!(await hasSize(blob, at.file.size))) throw error; // another process was faster
-    });
+    await node.fs.rename(partial, blob).catch(unlessKept);
     await this.#link(at);
   }
 
   async #link(at: HubFileAt): Promise<void> {
-    const { repository, revision, commit, file } = at;
+    const { file } = at;
     const [blob, path] = [this.#blob(at), this.#snapshotPath(at)];
     await node.fs.mkdir(node.path.dirname(path), { recursive: true });
     if (!(await hasSize(path, file.size))) {
@@ -179,10 +185,16 @@ class NodeDisk implements HubDisk {
         await node.fs.rename(blob, path); // Windows allows links only to some: huggingface_hub moves the file there, too
       });
     }
+    await this.#refer(at);
+  }
+
+  /** Makes the commit that of its revision, unless it is. */
+  async #refer({ repository, revision, commit }: HubFileAt): Promise<void> {
     if (revision === commit) return;
     const ref = node.path.join(this.#folderOf(repository), "refs", revision);
+    if ((await node.fs.readFile(ref, "utf8").catch(() => "")).trim() === commit) return;
     await node.fs.mkdir(node.path.dirname(ref), { recursive: true });
-    await node.fs.writeFile(ref, commit);
+    await writeThenName(ref, commit);
   }
 }
 

@@ -1,0 +1,138 @@
+// Stores named blobs in a folder of OPFS. A blob is written under a temporary name and gets its own when all its bytes are there, because a file
+// exists, empty, before the first byte is written, and stays so if the quota is exceeded or the tab is closed.
+import { type Locks, withLock } from "../locks.js";
+import type { FilePlatform } from "../platform.js";
+import { PIECE_BYTES, type PieceStore } from "./piece_store.js";
+
+/** Ends the name of a blob that is being written. @internal */
+export const UNFINISHED = ".ropewalk.incomplete";
+
+/** FileSystemSyncAccessHandle, for Workers only. Safari before version 26 has no other way to write OPFS files. */
+interface SyncFile {
+  truncate(size: number): void;
+  write(bytes: Uint8Array<ArrayBuffer>, options: { at: number }): number;
+  flush(): void;
+  close(): void;
+}
+
+type OpfsFileHandle = Pick<FileSystemFileHandle, "getFile"> &
+  Partial<Pick<FileSystemFileHandle, "createWritable">> & {
+    createSyncAccessHandle?(): Promise<SyncFile>;
+    /** Replaces a file of that name. Chrome before version 110 and Firefox before 111 don't have it. */
+    move?(name: string): Promise<void>;
+  };
+
+/**
+ * Opens a folder of OPFS that can be written, and removes what writes that were cut off have left there. A full one can still be read.
+ * @returns undefined if there is no OPFS. Rejects if it can't be used.
+ * @internal
+ */
+export async function createOpfsStore(platform: FilePlatform, name: string): Promise<PieceStore | undefined> {
+  const root = await platform.opfsRoot?.();
+  const folder = await root?.getDirectoryHandle(name, { create: true });
+  if (folder === undefined) return undefined;
+  const store = opfsStore(folder, platform.locks);
+  // Some engines can't write OPFS files outside a Worker. Locked, because another tab could remove the file in the middle.
+  await withLock(store, "probe", async () => {
+    await store.write("probe", new Uint8Array(1)).catch((error: unknown) => {
+      if ((error as Error).name !== "QuotaExceededError") throw error;
+    });
+    await store.remove("probe");
+  });
+  await removeUnfinished(store);
+  return store;
+}
+
+/** Removes what writes that were cut off have left. Those of other tabs that run hold a lock. @internal */
+export async function removeUnfinished(store: PieceStore): Promise<void> {
+  for (const name of await store.names())
+    if (name.endsWith(UNFINISHED)) await withLock(store, name, () => store.remove(name));
+}
+
+/** @internal */
+export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | undefined): PieceStore {
+  const remove = (name: string): Promise<void> => folder.removeEntry(name).catch(() => undefined);
+  const fileAt = async (name: string): Promise<OpfsFileHandle | undefined> =>
+    folder.getFileHandle(name).catch(() => undefined);
+
+  /** Writes a file in place, where files have no `move`. On failure it is removed, unless it is as it was. */
+  const replace = async (name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> => {
+    const before = await fileAt(name);
+    try {
+      await writeFile(await folder.getFileHandle(name, { create: true }), bytes);
+    } catch (error) {
+      if (before === undefined || before.createWritable === undefined) await remove(name);
+      throw error;
+    }
+  };
+
+  const store: PieceStore = {
+    id: "opfs",
+    pieceBytes: PIECE_BYTES,
+    locks,
+    async names() {
+      const names: string[] = [];
+      for await (const name of folder.keys()) names.push(name);
+      return names;
+    },
+    async read(name) {
+      return (await fileAt(name))?.getFile();
+    },
+    write(name, bytes) {
+      const unfinished = `${name}${UNFINISHED}`;
+      return withLock(store, unfinished, async () => {
+        try {
+          const file: OpfsFileHandle = await folder.getFileHandle(unfinished, { create: true });
+          if (file.move === undefined) {
+            await replace(name, bytes);
+            return;
+          }
+          await writeFile(file, bytes);
+          await moveTo(file, name, () => remove(name));
+        } finally {
+          await remove(unfinished);
+        }
+      });
+    },
+    remove,
+  };
+  return store;
+}
+
+async function writeFile(file: OpfsFileHandle, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  if (file.createWritable === undefined) await writeSync(file, bytes);
+  else await writeStream(await file.createWritable(), bytes);
+  if ((await file.getFile()).size !== bytes.length) throw quotaExceeded();
+}
+
+const quotaExceeded = (): Error => new DOMException("the OPFS quota is exceeded", "QuotaExceededError");
+
+async function writeStream(file: FileSystemWritableFileStream, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  await file.write(bytes).catch(async (error: unknown) => {
+    await file.abort().catch(() => undefined);
+    throw error;
+  });
+  await file.close();
+}
+
+async function writeSync(handle: OpfsFileHandle, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  if (handle.createSyncAccessHandle === undefined) throw new Error("OPFS files can't be written in this environment");
+  const file = await handle.createSyncAccessHandle();
+  try {
+    file.truncate(0);
+    if (file.write(bytes, { at: 0 }) !== bytes.length) throw quotaExceeded();
+    file.flush();
+  } finally {
+    file.close();
+  }
+}
+
+/** Some engines don't replace a file. */
+async function moveTo(handle: OpfsFileHandle, name: string, remove: () => Promise<void>): Promise<void> {
+  try {
+    await handle.move!(name);
+  } catch {
+    await remove();
+    await handle.move!(name);
+  }
+}
