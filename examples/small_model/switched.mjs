@@ -1,4 +1,4 @@
-// One story of 1,024 tokens, read with plain RoPE up to a word and then under each scaling: the cached keys are re-rotated there, and nothing is
+// One story of 2,048 tokens, read with plain RoPE up to a word and then under each scaling: the cached keys are re-rotated there, and nothing is
 // read again. The first view of the RoPE Lab's live model shows the result.
 //
 //   node examples/small_model/switched.mjs     takes seconds; writes results/switched.json
@@ -11,7 +11,7 @@ import { textOf, tokensOf } from "./texts.mjs";
 import { isMain } from "../is_main.mjs";
 
 /** The story, and the token before which the RoPE is switched. */
-export const SWITCHED = { seed: 1, length: 1024, at: 768 };
+export const SWITCHED = { seed: 1, length: 2048, at: 768 };
 
 /** Reads the story: `{ losses, answers }`, with each answer as `[at, distance, 1 if right, word]`. */
 export async function readSwitched(rw, model, later) {

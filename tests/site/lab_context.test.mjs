@@ -299,6 +299,7 @@ async function useSchemes(page) {
     assert.ok(query > 25 && query < 40, `query ${query}`);
   }
 
+  await page.$eval("#schemes .more", (details) => (details.open = true));
   const memory = () => page.$eval("#schemes-memory", ({ dataset }) => ({ ...dataset }));
   const before = await memory();
   await press(page, "schemes", "length", "End");

@@ -94,6 +94,8 @@ for (const name of BROWSERS) {
         });
       await t.test("the steps of the example, and play", async () => {
         await openPanel(page, "one_pair");
+        await focus(page, "#one_pair .more summary");
+        await page.keyboard.press("Enter");
         await focus(page, '#one_pair [data-step="1"]');
         await page.keyboard.press("Enter");
         await page.waitForFunction(() => document.querySelector("[data-of=step]").textContent === "2 of 7");

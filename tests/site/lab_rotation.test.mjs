@@ -100,6 +100,7 @@ const tasks = {
 
   async "one pair: the example of the guide"(page) {
     await openPanel(page, "one_pair");
+    await page.click("#one_pair .more summary");
     const text = () => page.$eval("#one_pair-text", (element) => element.textContent);
     const next = async () => {
       const before = await text();

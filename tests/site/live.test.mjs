@@ -81,7 +81,7 @@ async function useLive(t, browser, name) {
     await page.waitForFunction(() => !document.querySelector("#live-strip").checkVisibility());
     assert.match(
       await textOf("#live-recall figcaption"),
-      /From 512 words on: \d+\s% with NTK-aware, \d+\s% with YaRN\.$/,
+      /From 1024 words on: \d+\s% with NTK-aware, \d+\s% with YaRN\.$/,
     );
     assert.equal(await isShown("#live-recall"), true);
     await set("first", "none");
@@ -143,7 +143,7 @@ async function useLive(t, browser, name) {
     assert.equal(await strip(), expectedText("yarn", "YaRN"));
     assert.match(
       await textOf("#live-state"),
-      /^1,024 of 1,024 tokens, [\d,.]+ tokens\/s\. Switched to YaRN at token 768: 12,288 cached keys rotated in [\d.]+ ms, no token read again\.$/,
+      /^2,048 of 2,048 tokens, [\d,.]+ tokens\/s\. Switched to YaRN at token 768: 12,288 cached keys rotated in [\d.]+ ms, no token read again\.$/,
     );
     assert.match(await textOf("#live-loss figcaption"), /^Perplexity of each 32 tokens/);
     await page.$eval("#live details", (details) => (details.open = true));
@@ -154,12 +154,12 @@ async function useLive(t, browser, name) {
   });
 
   await t.test("switches in mid-sentence, while it reads", async () => {
-    await set("at", 1024); // the switch comes by hand
+    await set("at", 2048); // the switch comes by hand
     await page.waitForFunction(() => /^[2-9]\d\d of/.test(document.querySelector("#live-state").textContent));
     await click("#live-here");
     await page.waitForFunction(() => document.querySelector("#live-again").checkVisibility());
     const [, at] = /Switched to YaRN at token (\d+): /.exec(await textOf("#live-state"));
-    assert.ok(Number(at) >= 200 && Number(at) < 1024, at);
+    assert.ok(Number(at) >= 200 && Number(at) < 2048, at);
   });
 
   await t.test("tells a story of its own", async () => {
@@ -174,6 +174,7 @@ async function useLive(t, browser, name) {
   });
 
   await t.test("shows a head that finds the fact with YaRN, and not without", async () => {
+    await click("#live-attention-part summary");
     await click("#live-attend");
     await page.waitForFunction(() => document.querySelector("#live-attention").checkVisibility());
     const text = await textOf("#live-weights figcaption");

@@ -107,6 +107,7 @@ test("offline and isolated after the first visit", () =>
       assert.deepEqual(complaints, [], path);
     }
     const { page: lab } = await open(browser, `${site}index.html?one_pair.query=40`);
+    await lab.$eval("#one_pair", (section) => section.scrollIntoView());
     await lab.waitForSelector('#one_pair[data-state="ready"]');
     assert.match(await lab.$eval("#one_pair figcaption", (caption) => caption.textContent), /by 4 radians/);
   }));

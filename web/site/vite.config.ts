@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 import { guidePages } from "../../scripts/site/guide_pages.mjs";
+import { recordedStory } from "./front/recorded.js";
 
 const here = import.meta.dirname;
 const root = join(here, "..", "..");
@@ -34,8 +35,9 @@ function pageParts(): Plugin {
       order: "pre",
       handler(html, { path }) {
         const up = "../".repeat(path.split("/").length - 2) || "./";
-        return html
-          .replace(/<!-- ([\w/]+\.html) -->/g, (_, name: string) => part(name))
+        const withParts = (text: string): string =>
+          text.replace(/<!-- ([\w/]+\.html) -->/g, (_, name: string) => withParts(part(name)));
+        return withParts(html)
           .replaceAll("%ROOT%", up)
           .replaceAll("%POLICY%", POLICY)
           .replace(`data-page="${path}"`, 'aria-current="page"')
@@ -45,11 +47,31 @@ function pageParts(): Plugin {
   };
 }
 
+/** Lets each page load the upright faces at once: its styles would name them only later. */
+function preloadFonts(): Plugin {
+  return {
+    name: "preload-fonts",
+    transformIndexHtml: {
+      order: "post",
+      handler(_html, { path, bundle }) {
+        const up = "../".repeat(path.split("/").length - 2) || "./";
+        return Object.keys(bundle ?? {})
+          .filter((name) => name.endsWith("normal.woff2") || /normal-[\w-]+\.woff2$/.test(name))
+          .map((name) => ({
+            tag: "link",
+            attrs: { rel: "preload", as: "font", type: "font/woff2", href: up + name, crossorigin: true },
+            injectTo: "head" as const,
+          }));
+      },
+    },
+  };
+}
+
 export default defineConfig({
   root: here,
   base: "./",
-  plugins: [pageParts()],
-  define: { GUIDE_PAGES: JSON.stringify(guidePages()) },
+  plugins: [pageParts(), preloadFonts()],
+  define: { GUIDE_PAGES: JSON.stringify(guidePages()), RECORDED_STORY: JSON.stringify(recordedStory()) },
   resolve: {
     alias: [
       { find: /^ropewalk$/, replacement: join(root, "dist/index.js") },

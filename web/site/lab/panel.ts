@@ -63,6 +63,7 @@ export async function startPanel(section: HTMLElement, loadModule: () => Promise
     writeAddress(section.id, form);
     redraw();
   });
+  section.addEventListener("toggle", redraw, { capture: true }); // figures in closed details have no width
   let width = section.clientWidth;
   window.addEventListener("resize", () => {
     if (width === section.clientWidth) return; // a phone's address bar changes the height alone

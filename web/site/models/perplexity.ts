@@ -10,7 +10,7 @@ const POINTS = 40;
 /** What is measured of a model that has nothing to scale. */
 const WITHOUT_ROPE = "without RoPE";
 const nameOf = (scaling: string): string => LABELS[scaling] ?? scaling;
-const COLORS = ["var(--trained)", "var(--interpolated)", "var(--blended)", "var(--chosen)", "var(--kept)"];
+const COLORS = ["var(--trained)", "var(--linear)", "var(--ntk)", "var(--chosen)", "var(--dynamic_yarn)"];
 
 interface Curve {
   readonly scaling: string;

@@ -4,9 +4,9 @@ import { find } from "./elements.js";
 
 export { Plot };
 
-/** Width of a figure's chart in CSS pixels. */
+/** Width of a figure's chart in CSS pixels. A caption in the margin isn't part of it. */
 export function widthOf(figure: HTMLElement): number {
-  return Math.max(280, Math.floor(figure.clientWidth));
+  return Math.max(280, Math.floor(find(".chart", figure).clientWidth));
 }
 
 /** Ticks of an axis of pairs: each pair of a small head, so that no tick is between two pairs. */
@@ -47,7 +47,13 @@ function drawAtWidth(figure: HTMLElement, label: string, options: Plot.PlotOptio
     ...options,
     width: widthOf(figure),
     ariaLabel: label,
-    style: { background: "none", color: "var(--ink)", fontSize: "12px", ...(options.style as object | undefined) },
+    style: {
+      background: "none",
+      color: "var(--ink)",
+      fontFamily: "var(--text)",
+      fontSize: "13px",
+      ...(options.style as object | undefined),
+    },
   });
   chart.setAttribute("role", "img");
   // Plot names groups of marks, which roles of SVG don't allow. The figcaption says what the chart shows.

@@ -14,6 +14,8 @@ import { LENGTH, wordsOf } from "./run.js";
 
 /** Answers up to this token can be chosen: a story is read up to the answer, under both scalings. */
 const LAST = 832;
+/** The length that scalings are made for here, as in examples/small_model/explain.mjs: four times the trained length. */
+const SCALED_LENGTH = 1024;
 /** Keys shown in the pictures of keys. */
 const SHOWN_KEYS = 48;
 
@@ -87,7 +89,7 @@ export class AttentionView {
     const tokens = await this.#model.tokenizer.encode(textOf({ seed, length: LENGTH }).text);
     const session = await this.#model.session({ contextLength: at });
     try {
-      await session.retune(overridesFor(scaling, LENGTH));
+      await session.retune(overridesFor(scaling, SCALED_LENGTH));
       await session.append(tokens.slice(0, at));
       const layers = this.#model.info.layers.map((_, layer) => layer);
       const [weights, keys] = await Promise.all([

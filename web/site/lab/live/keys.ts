@@ -55,7 +55,7 @@ export function drawKeys(
   drawChart(
     figure,
     "The pairs of a cached key",
-    `The key of token ${position}: gray with ${labelOf(first)}, blue with ${labelOf(later)}. Pair ${largest} moves most, by ${degrees(turns[largest]!.turn)}. ${kept} of ${PAIRS} pairs stay where they are. Each pair is drawn as if it pointed to the right before it was rotated.`,
+    `The key of token ${position}: brown with ${labelOf(first)}, blue with ${labelOf(later)}. Pair ${largest} moves most, by ${degrees(turns[largest]!.turn)}. ${kept} of ${PAIRS} pairs stay where they are. Each pair is drawn as if it pointed to the right before it was rotated.`,
     {
       height: (widthOf(figure) / columns) * rows,
       margin: 4,

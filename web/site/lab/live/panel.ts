@@ -189,6 +189,8 @@ class LivePart {
       drawStrip(find("#live-strip", section), run);
       drawLoss(find("#live-loss", section), run);
     }
+    // of a run that wasn't measured there is nothing else to see
+    if (run === undefined) find<HTMLDetailsElement>("#live-recall-part", section).open = true;
     if (!isTold) drawRecall(find("#live-recall", section), run, [wanted.first, wanted.later]);
     find("#live-words", section).hidden = run === undefined || run.words.length === 0;
     drawStory(find("#live-story", section), run ?? EMPTY);

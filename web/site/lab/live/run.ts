@@ -4,7 +4,7 @@ import { words } from "../../../../examples/small_model/stories.mjs";
 import { textOf } from "../../../../examples/small_model/texts.mjs";
 import switched from "../../../../examples/small_model/results/switched.json";
 
-export const LENGTH = 1024;
+export const LENGTH = 2048;
 
 /** A change of the scaling before the token `at`. Those measured here have the time it took. */
 export interface Switch {

@@ -8,7 +8,7 @@ export type TwoPairings = Exclude<Pairing, "interleaved_to_half">;
 const ELEMENTS = 8;
 const CELL = 40;
 const TOP = 62;
-const COLORS = ["var(--chosen)", "var(--kept)", "var(--blended)", "var(--interpolated)"];
+const COLORS = ["var(--chosen)", "var(--trained)", "var(--ntk)", "var(--linear)"];
 
 const FAMILIES: Readonly<Record<TwoPairings, string>> = {
   interleaved: "Neighbors: GPT-J, Command R, GLM, and Llama in GGUF files.",

@@ -22,11 +22,11 @@ export function memoryChart(rw: Ropewalk): (figure: HTMLElement, length: number)
   const cacheBytes = (length: number): number =>
     rw.kvCacheBytes({ layers: LAYERS, kvHeads, headDim, rope: null, dtype: "f16", length, maxLength: length });
   const lines = [
-    { id: "cache", name: "KV cache", color: "var(--interpolated)", bytes: cacheBytes },
+    { id: "cache", name: "KV cache", color: "var(--linear)", bytes: cacheBytes },
     {
       id: "window",
       name: `KV cache of a window of ${shown(WINDOW)} tokens`,
-      color: "var(--blended)",
+      color: "var(--ntk)",
       bytes: (length: number) => cacheBytes(Math.min(length, WINDOW)),
     },
     { id: "linear", name: "state of linear attention", color: "var(--chosen)", bytes: () => stateBytes },
