@@ -78,7 +78,7 @@ const SCHEMAS = {
     /is (too large|nested)/,
   ],
   "many enums together": [{ allOf: [{ enum: list(50_000, (i) => i) }, { anyOf: list(500, (i) => ({ minimum: i })) }] }, /is too large/], // prettier-ignore
-  "a long prefix": [{ prefixItems: list(5000, () => ({})), items: { type: "null" } }, /too large or nested/],
+  "a long prefix": [{ prefixItems: list(5000, () => ({})), items: { type: "null" } }],
   "a long name": [{ properties: { ["x".repeat(50_000)]: {} }, additionalProperties: true }, /is too large/],
   "deep data": [{ const: list(5000, () => "[").join("") + list(5000, () => "]").join("") }],
   "deep schemas": [list(3000, () => 0).reduce((items) => ({ items }), {}), /nested/],

@@ -56,7 +56,7 @@ test("a text can be deep inside itself when the states are forgotten", () => {
 
 test("a format that can match in too many ways is refused, also while other texts use it", () => {
   const formats = new Formats(tokenizer, bytes.length);
-  for (const regex of ["(((a?){1000}){1000}){1000}", "(a?){300000}", "((a|aa|aaa){0,1000}){0,1000}x"])
+  for (const regex of ["(((a?){1000}){1000}){1000}", "(a?){300000}", "((a|[ab]a|[abc]aa){0,1000}){0,1000}x"])
     assert.throws(() => {
       const matcher = formats.matcher({ regex });
       for (let i = 0; i < 20; i++) matcher.accept(allowedBy(matcher)[0]);

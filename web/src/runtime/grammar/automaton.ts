@@ -206,16 +206,16 @@ export class Automaton {
 /** The places of a state that is being made. */
 class Places {
   canEnd = false;
-  readonly #visited = new Map<number, Set<Frame>>();
+  readonly #visited = new Map<Frame, Set<number>>();
   readonly #found: [number, Frame][] = [];
   #count = 0;
 
   /** Whether a node with a frame is visited for the first time. */
   visit(node: number, frame: Frame): boolean {
-    const frames = this.#visited.get(node) ?? new Set<Frame>();
-    this.#visited.set(node, frames);
-    if (frames.has(frame)) return false;
-    frames.add(frame);
+    const nodes = this.#visited.get(frame) ?? new Set<number>();
+    this.#visited.set(frame, nodes);
+    if (nodes.has(node)) return false;
+    nodes.add(node);
     if (++this.#count > MAX_PLACES) failTooLarge();
     return true;
   }

@@ -1,4 +1,5 @@
 // What a text may look like: expressions over characters, and rules that name them.
+import { spend } from "./work.js";
 
 /** A range of code points, both ends included. */
 export type Range = readonly [first: number, last: number];
@@ -54,10 +55,13 @@ export function rule(name: string): Expression {
   return { kind: "rule", name };
 }
 
-/** One character of the ranges, in any order, which may overlap. */
+/** One character of the ranges, in any order, which may overlap. A single character is a text, which joins those beside it. */
 export function set(ranges: Iterable<Range>): Expression {
   const merged = mergeRanges(ranges);
-  return merged.length === 0 ? NOTHING : { kind: "set", ranges: merged };
+  const [first] = merged;
+  if (first === undefined) return NOTHING;
+  if (merged.length > 1 || first[0] !== first[1]) return { kind: "set", ranges: merged };
+  return text(String.fromCodePoint(first[0]));
 }
 
 /** One part after the other. */
@@ -69,6 +73,7 @@ export function sequence(...parts: readonly Expression[]): Expression {
 export function sequenceOf(parts: readonly Expression[]): Expression {
   const flat: Expression[] = [];
   for (const part of parts.flatMap((one) => (one.kind === "sequence" ? one.parts : [one]))) {
+    spend(1);
     if (isNothing(part)) return NOTHING;
     const last = flat[flat.length - 1];
     if (part.kind === "text" && last?.kind === "text") flat[flat.length - 1] = text(last.text + part.text);
@@ -85,6 +90,7 @@ export function choice(...options: readonly Expression[]): Expression {
 /** One of the options, which may be very many. */
 export function choiceOf(options: readonly Expression[]): Expression {
   const flat = options.flatMap((one) => (one.kind === "choice" ? one.options : [one]));
+  spend(1 + flat.length);
   return flat.length === 1 ? flat[0]! : { kind: "choice", options: flat };
 }
 
@@ -104,6 +110,7 @@ export function optional(part: Expression): Expression {
 /** Sorted ranges that don't touch. */
 export function mergeRanges(ranges: Iterable<Range>): Range[] {
   const sorted = [...ranges].filter(([first, last]) => first <= last).sort(([a], [b]) => a - b);
+  spend(4 * sorted.length);
   const merged: [number, number][] = [];
   for (const [first, last] of sorted) {
     const previous = merged[merged.length - 1];
@@ -115,9 +122,14 @@ export function mergeRanges(ranges: Iterable<Range>): Range[] {
 
 /** The characters of sorted ranges that are in others, which are sorted too. */
 export function intersectRanges(ranges: readonly Range[], others: readonly Range[]): Range[] {
-  return ranges.flatMap(([first, last]) =>
-    others.map(([from, to]): Range => [Math.max(first, from), Math.min(last, to)]).filter(([from, to]) => from <= to),
-  );
+  const both: Range[] = [];
+  for (let i = 0, j = 0; i < ranges.length && j < others.length;) {
+    const [[first, last], [from, to]] = [ranges[i]!, others[j]!];
+    if (Math.max(first, from) <= Math.min(last, to)) both.push([Math.max(first, from), Math.min(last, to)]);
+    if (last < to) i += 1;
+    else j += 1;
+  }
+  return both;
 }
 
 /** The characters that aren't in sorted ranges. */
@@ -134,50 +146,68 @@ export function otherRanges(ranges: readonly Range[]): Range[] {
 
 /** The rules that a text can use and that match at least one text, without options that match none. */
 export function usedRules(grammar: Grammar): Grammar {
-  const finite = rulesWith(grammar, hasText);
+  const finite = rulesWith(grammar, () => true);
   const used = new Map<string, Expression>();
   const open = [ROOT];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (used.has(name)) continue;
     const expression = finite.has(name) ? pruned(grammar.get(name)!, finite) : NOTHING;
     used.set(name, expression);
-    for (const inside of rulesIn(expression)) open.push(inside);
+    eachRule(expression, (inside) => open.push(inside));
   }
   return used;
 }
 
-/** The rules with a property that follows from that of the rules inside of them. */
-export function rulesWith(
-  grammar: Grammar,
-  hasProperty: (expression: Expression, rules: ReadonlySet<string>) => boolean,
-): ReadonlySet<string> {
-  const users = new Map<string, Set<string>>();
-  for (const [name, expression] of grammar)
-    for (const inside of rulesIn(expression)) users.set(inside, (users.get(inside) ?? new Set()).add(name));
-  const found = new Set<string>();
-  const open = [...grammar.keys()].reverse();
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (found.has(name) || !hasProperty(grammar.get(name)!, found)) continue;
-    found.add(name);
-    for (const user of users.get(name) ?? []) open.push(user);
-  }
-  return found;
+/** A part of a rule that waits until enough of its own parts have a property. */
+interface Waiting {
+  missing: number;
+  /** What it is a part of; the name of its rule if it is no part. */
+  readonly of: Waiting | string;
 }
 
-/** Whether a text matches, if the rules of these names have one. */
-function hasText(expression: Expression, finite: ReadonlySet<string>): boolean {
-  switch (expression.kind) {
-    case "rule":
-      return finite.has(expression.name);
-    case "sequence":
-      return expression.parts.every((part) => hasText(part, finite));
-    case "choice":
-      return expression.options.some((option) => hasText(option, finite));
-    case "repeat":
-      return expression.least === 0 || hasText(expression.part, finite);
-    default:
-      return true;
-  }
+/**
+ * The rules with a property: a sequence has it if all its parts do, a choice if an option does, and a repeat if it can be empty. Each part is
+ * looked at once.
+ * @param isTrue - whether an expression without parts has it
+ */
+export function rulesWith(grammar: Grammar, isTrue: (expression: Expression) => boolean): ReadonlySet<string> {
+  const found = new Set<string>();
+  const waiting = new Map<string, (Waiting | string)[]>();
+  const fulfil = (first: Waiting | string): void => {
+    const open = [first];
+    for (let one = open.pop(); one !== undefined; one = open.pop()) {
+      if (typeof one !== "string") {
+        if (--one.missing === 0) open.push(one.of);
+      } else if (!found.has(one)) {
+        found.add(one);
+        for (const user of waiting.get(one) ?? []) open.push(user);
+        waiting.delete(one);
+      }
+    }
+  };
+  const visit = (expression: Expression, of: Waiting | string): void => {
+    spend(1);
+    if (expression.kind === "rule") {
+      if (found.has(expression.name)) {
+        fulfil(of);
+        return;
+      }
+      const users = waiting.get(expression.name) ?? [];
+      waiting.set(expression.name, users);
+      users.push(of);
+    } else if (expression.kind === "sequence" && expression.parts.length > 0) {
+      const all: Waiting = { missing: expression.parts.length, of };
+      for (const part of expression.parts) visit(part, all);
+    } else if (expression.kind === "choice") {
+      const any: Waiting = { missing: 1, of };
+      for (const option of expression.options) visit(option, any);
+    } else if (expression.kind === "repeat") {
+      if (expression.least === 0) fulfil(of);
+      else visit(expression.part, of);
+    } else if (isTrue(expression)) fulfil(of);
+  };
+  for (const [name, expression] of grammar) visit(expression, name);
+  return found;
 }
 
 /** An expression without the rules that no text matches. */
@@ -196,18 +226,10 @@ function pruned(expression: Expression, finite: ReadonlySet<string>): Expression
   }
 }
 
-/** The names of the rules in an expression. */
-export function rulesIn(expression: Expression): string[] {
-  switch (expression.kind) {
-    case "rule":
-      return [expression.name];
-    case "sequence":
-      return expression.parts.flatMap(rulesIn);
-    case "choice":
-      return expression.options.flatMap(rulesIn);
-    case "repeat":
-      return rulesIn(expression.part);
-    default:
-      return [];
-  }
+/** Calls a function with the name of each rule in an expression. */
+export function eachRule(expression: Expression, visit: (name: string) => void): void {
+  if (expression.kind === "rule") visit(expression.name);
+  else if (expression.kind === "sequence") for (const part of expression.parts) eachRule(part, visit);
+  else if (expression.kind === "choice") for (const option of expression.options) eachRule(option, visit);
+  else if (expression.kind === "repeat") eachRule(expression.part, visit);
 }

@@ -21,6 +21,7 @@ import {
 import { readGbnf } from "./gbnf.js";
 import { patternExpression } from "./pattern.js";
 import { schemaGrammar } from "./schema/convert.js";
+import { spend } from "./work.js";
 
 /**
  * What the generated text may look like:
@@ -79,6 +80,7 @@ function choicesGrammar(value: unknown): Grammar {
   const wrong = choices.find((one) => typeof one !== "string");
   if (choices.length === 0 || wrong !== undefined)
     fail("INVALID_ARGUMENT", "format.choices", `must be one or more texts (got ${show(wrong ?? choices)})`);
+  spend(20 * choices.length);
   return new Map([[ROOT, choiceOf((choices as string[]).map(text))]]);
 }
 

@@ -6,6 +6,7 @@ import { Automaton, DEAD, type Position } from "./automaton.js";
 import { formatGrammar, type OutputFormat, withinStack } from "./format.js";
 import { type Network, networkOf } from "./network.js";
 import { NO_TOKEN, tokenTrie, type TokenTrie } from "./token_trie.js";
+import { withLimitedWork } from "./work.js";
 
 /** The most formats that are kept, and the most nodes of all of them. */
 const MAX_FORMATS = 16;
@@ -56,8 +57,7 @@ export class Formats {
    */
   matcher(format: OutputFormat): FormatMatcher {
     const key = keyOf(format);
-    const known =
-      this.#known.get(key) ?? new KnownFormat(withinStack(() => networkOf(formatGrammar(format), "format")));
+    const known = this.#known.get(key) ?? new KnownFormat(networkOfFormat(format));
     this.#known.delete(key);
     this.#known.set(key, known);
     this.#forget();
@@ -167,6 +167,10 @@ export class FormatMatcher {
     }
     return mask;
   }
+}
+
+function networkOfFormat(format: OutputFormat): Network {
+  return withLimitedWork("format", () => withinStack(() => networkOf(formatGrammar(format), "format")));
 }
 
 /** The same text for the same format. */

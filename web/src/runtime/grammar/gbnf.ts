@@ -11,11 +11,11 @@ import {
   repeat,
   ROOT,
   rule,
-  rulesIn,
   sequenceOf,
   set,
   text,
 } from "./expression.js";
+import { spend } from "./work.js";
 
 /** Parentheses inside each other. */
 const MAX_NESTED = 200;
@@ -32,6 +32,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** @throws INVALID_ARGUMENT (format.grammar), with line and column */
 export function readGbnf(source: string): Grammar {
+  spend(2 * source.length);
   return new GbnfReader(source).read();
 }
 
@@ -63,9 +64,7 @@ class GbnfReader {
       this.#space(true);
     }
     if (!rules.has(ROOT)) this.#fail("there is no rule root, with which a grammar starts", 0);
-    for (const expression of rules.values())
-      for (const name of rulesIn(expression))
-        if (!rules.has(name)) this.#fail(`there is no rule ${name}`, this.#uses.get(name));
+    for (const [name, at] of this.#uses) if (!rules.has(name)) this.#fail(`there is no rule ${name}`, at);
     return rules;
   }
 
@@ -176,7 +175,7 @@ class GbnfReader {
 
   #limits(): [number, number] {
     const [all, least, comma, most] =
-      /^\{\s*(\d{0,6})\s*(,?)\s*(\d{0,6})\s*\}/.exec(this.#source.slice(this.#at)) ?? [];
+      /^\{\s*(\d{0,6})\s*(,?)\s*(\d{0,6})\s*\}/.exec(this.#source.slice(this.#at, this.#at + 100)) ?? [];
     if (all === undefined || (least === "" && most === "")) this.#fail("expected {2}, {2,}, {,5} or {2,5}");
     const from = Number(least);
     const to = comma === "" ? from : most === "" ? Infinity : Number(most);

@@ -7,10 +7,11 @@ import {
   type MachineState,
   type Range,
   ROOT,
-  rulesIn,
   rulesWith,
+  sequenceOf,
 } from "./expression.js";
 import { type ByteRanges, utf8Sequences } from "./utf8.js";
+import { spend } from "./work.js";
 
 /** A node. The numbers are other nodes. */
 export type Node =
@@ -67,6 +68,7 @@ class Builder {
   }
 
   #add(node: Node): number {
+    spend(5);
     if (this.#nodes.length >= MAX_NODES)
       fail(
         "INVALID_ARGUMENT",
@@ -83,11 +85,12 @@ class Builder {
       case "text":
         return utf8.encode(expression.text).reduceRight((after, byte) => this.#byte(byte, byte, after), next);
       case "set":
+        if (!isSmall(expression)) return this.#sharedBefore(expression, next);
         return this.#bytes(expression.ranges.flatMap(utf8Sequences), next);
       case "sequence":
         return expression.parts.reduceRight((after, part) => this.#before(part, after), next);
       case "choice":
-        return this.#split(expression.options.map((option) => this.#before(option, next)));
+        return this.#choice(expression.options, next);
       case "rule":
         return this.#add({ kind: "call", rule: this.#starts.get(expression.name)!, next });
       case "repeat":
@@ -97,10 +100,50 @@ class Builder {
     }
   }
 
+  /** Texts that begin alike share the nodes of their start, so that a text is at few places among many words. */
+  #choice(options: readonly Expression[], next: number): number {
+    const ways: number[] = [];
+    const texts: { text: string; after: number }[] = [];
+    for (const option of options) {
+      const [first, ...rest] = option.kind === "sequence" ? option.parts : [option];
+      if (options.length > 1 && first?.kind === "text")
+        texts.push({ text: first.text, after: rest.length === 0 ? next : this.#before(sequenceOf(rest), next) });
+      else ways.push(this.#before(option, next));
+    }
+    texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : a.after - b.after));
+    // The way to the last text: its bytes, and where a text can go on after each of them.
+    const path: { readonly byte: number; readonly ways: number[] }[] = [];
+    const close = (length: number): void => {
+      while (path.length > length) {
+        const { byte, ways: after } = path.pop()!;
+        (path[path.length - 1]?.ways ?? ways).push(this.#byte(byte, byte, this.#split(after)));
+      }
+    };
+    let last: (typeof texts)[number] | undefined;
+    for (const one of texts) {
+      if (one.text === last?.text && one.after === last.after) continue;
+      last = one;
+      const bytes = utf8.encode(one.text);
+      let shared = 0;
+      while (shared < bytes.length && path[shared]?.byte === bytes[shared]) shared += 1;
+      close(shared);
+      for (const byte of bytes.subarray(shared)) path.push({ byte, ways: [] });
+      (path[path.length - 1]?.ways ?? ways).push(one.after);
+    }
+    close(0);
+    return this.#split(ways);
+  }
+
   #machine(states: readonly MachineState[], next: number): number {
     const starts = states.map(() => this.#add({ kind: "split", next: [] }));
+    const known = states.map(() => new Map<Expression, number>()); // by where they lead
+    const before = (on: Expression, to: number): number => {
+      const node = known[to]!.get(on) ?? this.#sharedBefore(on, starts[to]!);
+      known[to]!.set(on, node);
+      return node;
+    };
     for (const [i, { edges, canEnd }] of states.entries()) {
-      const ways = edges.map(([on, to]) => this.#sharedBefore(on, starts[to]!));
+      const ways = edges.map(([on, to]) => before(on, to));
       this.#nodes[starts[i]!] = { kind: "split", next: canEnd ? [...ways, next] : ways };
     }
     return starts[0]!;
@@ -121,7 +164,9 @@ class Builder {
   /** A part that other places have too, which is copied only if it is small. */
   #sharedBefore(part: Expression, next: number): number {
     if (isSmall(part)) return this.#before(part, next);
-    const rule = this.#shared.get(part) ?? this.#before(part, END);
+    const rule =
+      this.#shared.get(part) ??
+      (part.kind === "set" ? this.#bytes(part.ranges.flatMap(utf8Sequences), END) : this.#before(part, END));
     this.#shared.set(part, rule);
     return this.#add({ kind: "call", rule, next });
   }
@@ -157,57 +202,51 @@ function isSmall(part: Expression): boolean {
 
 /** Throws for a rule that starts with itself: reading it would never begin. */
 function checkLeftRecursion(grammar: Grammar, field: string): void {
-  const empty = rulesWith(grammar, canBeEmpty);
+  const empty = rulesWith(grammar, isEmpty);
   const done = new Set<string>();
-  const open = new Set<string>();
-  const visit = (name: string): void => {
-    if (done.has(name)) return;
-    if (open.has(name))
-      fail(
-        "INVALID_ARGUMENT",
-        field,
-        `the rule ${name} starts with itself`,
-        advise.other("write the repeat with * or + instead"),
-      );
-    open.add(name);
-    for (const first of firstRules(grammar.get(name)!, empty)) visit(first);
-    open.delete(name);
-    done.add(name);
-  };
-  for (const name of grammar.keys()) visit(name);
+  const inside = new Set<string>();
+  for (const root of grammar.keys()) {
+    const open = [root];
+    for (let name = open[open.length - 1]; name !== undefined; name = open[open.length - 1]) {
+      if (done.has(name) || inside.has(name)) {
+        open.pop(); // all that it starts with was looked at
+        done.add(name);
+        inside.delete(name);
+        continue;
+      }
+      inside.add(name);
+      eachFirst(grammar.get(name)!, empty, (first) => {
+        if (inside.has(first))
+          fail(
+            "INVALID_ARGUMENT",
+            field,
+            `the rule ${first} starts with itself`,
+            advise.other("write the repeat with * or + instead"),
+          );
+        if (!done.has(first)) open.push(first);
+      });
+    }
+  }
 }
 
-function canBeEmpty(expression: Expression, empty: ReadonlySet<string>): boolean {
+/** Whether an expression without parts is the empty text. */
+function isEmpty(expression: Expression): boolean {
+  return expression.kind === "text" ? expression.text === "" : expression.kind === "machine" && expression.states[0]!.canEnd; // prettier-ignore
+}
+
+/** Calls a function with the rules with which an expression can start. Returns whether it can be empty. */
+function eachFirst(expression: Expression, empty: ReadonlySet<string>, visit: (name: string) => void): boolean {
   switch (expression.kind) {
-    case "text":
-      return expression.text === "";
-    case "set":
-      return false;
-    case "sequence":
-      return expression.parts.every((part) => canBeEmpty(part, empty));
-    case "choice":
-      return expression.options.some((option) => canBeEmpty(option, empty));
-    case "repeat":
-      return expression.least === 0 || canBeEmpty(expression.part, empty);
     case "rule":
+      visit(expression.name);
       return empty.has(expression.name);
-    case "machine":
-      return expression.states[0]!.canEnd;
+    case "sequence":
+      return expression.parts.every((part) => eachFirst(part, empty, visit));
+    case "choice":
+      return expression.options.map((option) => eachFirst(option, empty, visit)).includes(true);
+    case "repeat":
+      return eachFirst(expression.part, empty, visit) || expression.least === 0;
+    default:
+      return isEmpty(expression);
   }
-}
-
-/** The rules with which an expression can start. */
-function firstRules(expression: Expression, empty: ReadonlySet<string>): string[] {
-  if (expression.kind !== "sequence")
-    return expression.kind === "choice"
-      ? expression.options.flatMap((option) => firstRules(option, empty))
-      : expression.kind === "repeat"
-        ? firstRules(expression.part, empty)
-        : rulesIn(expression);
-  const rules: string[] = [];
-  for (const part of expression.parts) {
-    for (const name of firstRules(part, empty)) rules.push(name);
-    if (!canBeEmpty(part, empty)) break;
-  }
-  return rules;
 }

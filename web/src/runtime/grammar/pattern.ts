@@ -4,6 +4,7 @@ import { ANY_CHARACTER, choiceOf, EMPTY, type Expression, type Range, repeat, se
 import { intersection } from "./machine/intersect.js";
 import { TooLarge } from "./machine/limits.js";
 import { rangesOf } from "./sets.js";
+import { spend } from "./work.js";
 
 /** Any text. */
 const ANY = repeat(set(ANY_CHARACTER), 0);
@@ -57,6 +58,7 @@ type Look = Extract<Part, { kind: "look" }>;
 
 /** A pattern without the lookaheads at the start of the text. */
 function parsed(source: string, isWhole: boolean): { looks: Look[]; rest: Part } {
+  spend(10 * source.length);
   try {
     new RegExp(source, "u");
   } catch (error) {
@@ -84,12 +86,22 @@ function conditions(looks: readonly Look[], rest: Expression): PatternConditions
 }
 
 function whole(part: Part, character: (ranges: readonly Range[]) => Expression, around: Expression): Expression {
-  const options = alternatives(part).map(({ parts, startsText, endsText }) =>
-    sequenceOf([
-      startsText ? EMPTY : around,
-      ...parts.map((one) => convert(one, character)),
-      endsText ? EMPTY : around,
-    ]),
+  const sets = new Map<string, Expression>();
+  const characterOf = (source: string): Expression => {
+    const known = sets.get(source) ?? character(rangesOf(source));
+    sets.set(source, known);
+    return known;
+  };
+  // Alternatives with the same edges share what stands around them.
+  const byEdges = new Map<number, Expression[]>();
+  for (const { parts, startsText, endsText } of alternatives(part)) {
+    const edges = Number(startsText) + 2 * Number(endsText);
+    const inside = byEdges.get(edges) ?? [];
+    byEdges.set(edges, inside);
+    inside.push(sequenceOf(parts.map((one) => convert(one, characterOf))));
+  }
+  const options = Array.from(byEdges, ([edges, inside]) =>
+    sequenceOf([(edges & 1) === 1 ? EMPTY : around, choiceOf(inside), edges > 1 ? EMPTY : around]),
   );
   return choiceOf(options);
 }
@@ -104,7 +116,7 @@ function alternatives(part: Part): Anchored[] {
     case "edge":
       if (part.edge === "start") return [{ parts: [], startsText: true, endsText: false }];
       if (part.edge === "end") return [{ parts: [], startsText: false, endsText: true }];
-      return [{ parts: [part], startsText: false, endsText: false }];
+      throw new UnknownSyntax("it has \\b or \\B");
     case "sequence": {
       // From the end, runs without edges as a whole.
       let found: Anchored[] = [{ parts: [], startsText: false, endsText: false }];
@@ -150,24 +162,20 @@ function hasEdge(part: Part): boolean {
   }
 }
 
-function convert(part: Part, character: (ranges: readonly Range[]) => Expression): Expression {
+function convert(part: Part, characterOf: (source: string) => Expression): Expression {
   switch (part.kind) {
     case "set":
-      return character(rangesOf(part.source));
+      return characterOf(part.source);
     case "sequence":
-      return sequenceOf(part.parts.map((one) => convert(one, character)));
+      return sequenceOf(part.parts.map((one) => convert(one, characterOf)));
     case "choice":
-      return choiceOf(part.options.map((one) => convert(one, character)));
+      return choiceOf(part.options.map((one) => convert(one, characterOf)));
     case "group":
-      return convert(part.part, character);
+      return convert(part.part, characterOf);
     case "repeat":
-      return repeat(convert(part.part, character), part.least, part.most);
+      return repeat(convert(part.part, characterOf), part.least, part.most);
     case "edge":
-      throw new UnknownSyntax(
-        part.edge === "start" || part.edge === "end"
-          ? "^ and $ must stand at the start and end of the text"
-          : "it has \\b or \\B",
-      );
+      throw new UnknownSyntax("^ and $ must stand at the start and end of the text");
     case "look":
       throw new UnknownSyntax("it has a lookbehind, or a lookahead after its start");
     case "same":

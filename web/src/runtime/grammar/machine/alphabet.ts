@@ -1,5 +1,6 @@
 // Classes of characters that some sets don't tell apart, so that a machine has an edge for each class instead of each character.
 import { ANY_CHARACTER, mergeRanges, type Range } from "../expression.js";
+import { spend } from "../work.js";
 import { TooLarge } from "./limits.js";
 
 /** The most classes times sets. */
@@ -27,6 +28,7 @@ export function alphabetOf(sets: readonly (readonly Range[])[]): Alphabet {
     if (end === at || !inside.has(-1)) return;
     const within = [...inside].filter((one) => one >= 0).sort((a, b) => a - b);
     entries += 1 + within.length;
+    spend(5 + 2 * within.length);
     if (entries > MAX_ENTRIES) throw new TooLarge();
     const known = found.get(within.join()) ?? { ranges: [], sets: within };
     known.ranges.push([at, end - 1]);

@@ -1,8 +1,10 @@
 // The texts that several patterns allow at once, of lengths between limits.
 import { type Expression, type MachineState, mergeRanges, NOTHING, type Range } from "../expression.js";
+import { spend } from "../work.js";
 import { alphabetOf } from "./alphabet.js";
 import { Found } from "./found.js";
 import { MAX_EDGES, MAX_MINIMIZED, TooLarge } from "./limits.js";
+import { type Machine, minimized } from "./minimize.js";
 import { Nodes, Sets, Subsets } from "./nodes.js";
 
 /** What a text must and mustn't match as a whole, and how many characters it has. Expressions have no rules. */
@@ -11,12 +13,6 @@ export interface Conditions {
   readonly mustNot?: readonly Expression[];
   readonly least?: number;
   readonly most?: number;
-}
-
-/** A machine of which each state has an edge for each class, or -1. */
-interface Machine {
-  readonly next: readonly Int32Array[];
-  readonly canEnd: readonly boolean[];
 }
 
 /**
@@ -36,7 +32,11 @@ export function intersection(
     isNegated: i >= must.length,
   }));
   let machine = product(parts, classes.length);
-  if (least > 0 || most < Infinity) machine = limited(minimized(machine), least, most);
+  if (least > 0 || most < Infinity) {
+    // Counting multiplies states, so each that is saved saves many.
+    if (machine.next.length <= MAX_MINIMIZED) machine = minimized(machine);
+    machine = limited(machine, least, most);
+  }
   return expressionOf(machine, classes, character);
 }
 
@@ -49,6 +49,7 @@ function product(parts: readonly { subsets: Subsets; isNegated: boolean }[], cla
   idOf(parts.map(({ subsets }) => subsets.start()));
   for (let i = 0; i < found.keys.length; i++) {
     if (i * classes > MAX_EDGES) throw new TooLarge();
+    spend(2 * classes * (1 + parts.length));
     const states = found.keys[i]!;
     const after = parts.map(({ subsets }, part) => subsets.after(states[part]!));
     next.push(Int32Array.from({ length: classes }, (_, one) => idOf(after.map((ways) => ways[one]!))));
@@ -83,30 +84,6 @@ function pruned({ next, canEnd }: Machine): Machine {
   };
 }
 
-/**
- * A machine of the same texts with the fewest states, by Moore's refinement: states differ if their edges lead to states that differ.
- * Counting multiplies states, so each that it saves saves many. A large machine stays as it is: each round takes as long as its edges.
- */
-function minimized(machine: Machine): Machine {
-  const { next, canEnd } = machine;
-  if (next.length > MAX_MINIMIZED) return machine;
-  let kinds: readonly number[] = canEnd.map(Number);
-  for (let count = 0; ;) {
-    const found = new Map<string, number>();
-    const kindOf = (key: string): number => found.get(key) ?? (found.set(key, found.size), found.size - 1);
-    kinds = next.map((ways, i) => kindOf(`${kinds[i]!}:${ways.map((to) => (to < 0 ? -1 : kinds[to]!)).join()}`));
-    if (found.size === count) break;
-    count = found.size;
-  }
-  const firsts = new Map<number, number>();
-  kinds.forEach((kind, i) => firsts.has(kind) || firsts.set(kind, i));
-  const kept = [...firsts.values()]; // in the order of their kinds, which are numbered as they are found
-  return {
-    next: kept.map((i) => next[i]!.map((to) => (to < 0 ? -1 : kinds[to]!))),
-    canEnd: kept.map((i) => canEnd[i]!),
-  };
-}
-
 /** A machine whose texts have from `least` to `most` characters. Each state counts them as long as they matter. */
 function limited(machine: Machine, least: number, most: number): Machine {
   const { next, canEnd } = machine;
@@ -125,6 +102,7 @@ function limited(machine: Machine, least: number, most: number): Machine {
   for (let i = 0; i < found.keys.length; i++) {
     const [state, count] = found.keys[i]!;
     if (i * next[state]!.length > MAX_EDGES) throw new TooLarge();
+    spend(4 * next[state]!.length);
     limitedNext.push(
       next[state]!.map((to) => (count < 0 && to >= 0 ? found.idOf([to, -1], `${to} -1`) : idOf(to, count + 1))),
     );
@@ -177,7 +155,9 @@ function expressionOf(
     const byTarget = new Map<number, number[]>();
     ways.forEach((to, one) => {
       if (to < 0) return;
-      byTarget.set(to, [...(byTarget.get(to) ?? []), one]);
+      const some = byTarget.get(to) ?? [];
+      byTarget.set(to, some);
+      some.push(one);
     });
     return { edges: Array.from(byTarget, ([to, some]) => [characters(some), to] as const), canEnd: canEnd[i]! };
   });

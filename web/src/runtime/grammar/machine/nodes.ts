@@ -1,5 +1,6 @@
 // Patterns as nodes over sets of characters, and the sets of nodes that a text can be at.
 import type { Expression, Range } from "../expression.js";
+import { spend } from "../work.js";
 import { Found } from "./found.js";
 import { MAX_EDGES, MAX_STATES, TooLarge } from "./limits.js";
 
@@ -17,6 +18,7 @@ export class Sets {
   readonly #ids = new Map<string, number>();
 
   idOf(ranges: readonly Range[]): number {
+    spend(ranges.length);
     const key = ranges.join(";");
     const id = this.#ids.get(key) ?? this.all.push(ranges) - 1;
     this.#ids.set(key, id);
@@ -48,13 +50,15 @@ export class Nodes {
 
   /** The nodes after a character of each class. */
   after(nodes: readonly number[], ofSets: readonly (readonly number[])[], classes: number): (readonly number[])[] {
-    const next: Set<number>[] = Array.from({ length: classes }, () => new Set());
+    spend(classes + nodes.length);
+    const next: (Set<number> | undefined)[] = Array.from({ length: classes });
     for (const at of nodes) {
       const node = this.#nodes[at]!;
-      if (node.kind === "set") for (const one of ofSets[node.set]!) next[one]!.add(node.next);
+      if (node.kind === "set") for (const one of ofSets[node.set]!) (next[one] ??= new Set()).add(node.next);
     }
     const known = new Map<string, readonly number[]>();
     return next.map((some) => {
+      if (some === undefined) return [];
       const key = [...some].join();
       const closed = known.get(key) ?? this.#closed([...some]);
       known.set(key, closed);
@@ -69,6 +73,7 @@ export class Nodes {
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       if (seen.has(at)) continue;
       seen.add(at);
+      spend(2);
       const node = this.#nodes[at]!;
       if (node.kind === "set" || at === END) found.push(at);
       else for (const next of node.next) open.push(next);
@@ -78,12 +83,14 @@ export class Nodes {
 
   #add(node: Node): number {
     if (this.#nodes.length >= MAX_STATES) throw new TooLarge();
+    spend(5);
     return this.#nodes.push(node) - 1;
   }
 
   #before(expression: Expression, next: number): number {
     switch (expression.kind) {
       case "text":
+        if (expression.text.length > 2 * MAX_STATES) throw new TooLarge();
         return Array.from(expression.text).reduceRight((after, character) => {
           const point = character.codePointAt(0)!;
           return this.#add({ kind: "set", set: this.sets.idOf([[point, point]]), next: after });

@@ -6,7 +6,7 @@ import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, s
 import { COMMA, SPACE } from "./space.js";
 import { lengthOf } from "./strings.js";
 import { listedValues } from "./values.js";
-import { failTooLarge } from "./work.js";
+import { failTooLarge } from "../work.js";
 
 /** The most unique elements times how many of them are counted. */
 const MAX_SUBSETS = 100_000;
@@ -39,7 +39,7 @@ export function arrayExpression(schema: Dict, path: string, convert: Convert, ad
   }
   const first = prefix.slice(0, most).map((item, i) => convert(item, `${path}.prefixItems[${i}]`));
   const item = most > prefix.length ? convert(schema["items"] ?? true, `${path}.items`) : NOTHING;
-  return sequence(text("["), SPACE, elements(first, item, least, most), SPACE, text("]"));
+  return sequence(text("["), SPACE, elements(first, item, least, most, addRule), SPACE, text("]"));
 }
 
 /** The values of a schema if they are listed, or if its type has no others. */
@@ -88,7 +88,13 @@ class Subsets {
 }
 
 /** Elements with commas between them. */
-function elements(first: readonly Expression[], item: Expression, least: number, most: number): Expression {
+function elements(
+  first: readonly Expression[],
+  item: Expression,
+  least: number,
+  most: number,
+  addRule: AddRule,
+): Expression {
   const [head, ...others] = first;
   if (head === undefined) {
     if (isNothing(item) || most === 0) return least === 0 ? EMPTY : NOTHING;
@@ -100,7 +106,9 @@ function elements(first: readonly Expression[], item: Expression, least: number,
   if (isNothing(item)) rest = least <= first.length ? EMPTY : NOTHING;
   for (let i = others.length - 1; i >= 0; i--) {
     const more = sequence(COMMA, others[i]!, rest);
-    rest = i + 1 >= least ? choice(EMPTY, more) : more;
+    if (!isNothing(more))
+      rest = addRule(i + 1 >= least ? choice(EMPTY, more) : more); // else as deep as the list is long
+    else rest = i + 1 >= least ? EMPTY : NOTHING;
   }
   const all = sequence(head, rest);
   return least === 0 ? choice(EMPTY, all) : all;

@@ -3,7 +3,7 @@
 import type { Dict } from "../../../core/base/dict.js";
 import { listOf } from "../../../core/base/lists.js";
 import { lengthOf } from "./strings.js";
-import { failTooLarge } from "./work.js";
+import { failTooLarge } from "../work.js";
 
 /** The most elements, in all their positions together, that contains and prefixItems may have. */
 const MAX_PLACED = 5000;

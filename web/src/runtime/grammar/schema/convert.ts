@@ -15,6 +15,7 @@ import {
   text,
   usedRules,
 } from "../expression.js";
+import { spend } from "../work.js";
 import { arrayExpression } from "./arrays.js";
 import { Flattener, onlyKeyword } from "./flatten.js";
 import { type JsonType, KEYWORDS_OF_TYPE, readSchema, type Schema } from "./nodes.js";
@@ -25,7 +26,9 @@ import { SPACE_RULE } from "./space.js";
 import { ANY_STRING, stringExpression } from "./strings.js";
 import { chosenTypes } from "./types.js";
 import { listedValues } from "./values.js";
-import { Work } from "./work.js";
+
+/** The keywords of texts and numbers, and those that merge.ts and negate.ts add. */
+const SCALAR_KEYWORDS = [...KEYWORDS_OF_TYPE.string, ...KEYWORDS_OF_TYPE.number, "patterns", "not"];
 
 /** Schemas inside each other. */
 const MAX_NESTED = 100;
@@ -50,13 +53,14 @@ class Converter {
   ]);
   readonly #refs = new Map<unknown, Expression>();
   readonly #flattener: Flattener;
-  readonly #work = new Work();
+  /** Expressions of texts and numbers, by what their schemas say: the same schema takes room once. */
+  readonly #scalars = new Map<string, Expression>();
   #isRecursive = false;
   #depth = 0;
 
   constructor({ schema, referred, hasUnevaluated }: ResolvedSchema) {
     this.#root = schema;
-    this.#flattener = new Flattener(referred, hasUnevaluated, this.#work);
+    this.#flattener = new Flattener(referred, hasUnevaluated);
   }
 
   grammar(path: string): Grammar {
@@ -89,7 +93,7 @@ class Converter {
 
   readonly #convert = (given: unknown, path: string): Expression => {
     if (++this.#depth > MAX_NESTED) fail("INVALID_ARGUMENT", path, `is nested more than ${MAX_NESTED} deep`);
-    this.#work.spend(5, path);
+    spend(50, path);
     try {
       return this.#converted(readSchema(given, path), path);
     } finally {
@@ -146,11 +150,12 @@ class Converter {
       case "array":
         return arrayExpression(schema, path, this.#convert, this.#addRule);
       case "string":
-        return this.#named(stringExpression(schema, path), ANY_STRING, "string");
+        return this.#scalar(type, schema, path, stringExpression);
       case "number":
-        return numberExpression(schema, path);
+        return this.#scalar(type, schema, path, numberExpression);
       case "integer":
-        return chosenTypes(schema, path).includes("number") ? NOTHING : integerExpression(schema, path);
+        if (chosenTypes(schema, path).includes("number")) return NOTHING;
+        return this.#scalar(type, schema, path, integerExpression);
       case "boolean":
         return choice(text("true"), text("false"));
       case "null":
@@ -158,8 +163,18 @@ class Converter {
     }
   }
 
-  #named(expression: Expression, usual: Expression, name: string): Expression {
-    return expression === usual ? rule(name) : expression;
+  /** Makes a rule of what several schemas may say. */
+  #scalar(type: JsonType, schema: Dict, path: string, make: (schema: Dict, path: string) => Expression): Expression {
+    const key = JSON.stringify([type, ...SCALAR_KEYWORDS.map((keyword) => schema[keyword])]);
+    spend(key.length / 10, path);
+    let expression = this.#scalars.get(key);
+    if (expression === undefined) {
+      const made = make(schema, path);
+      const isShort = made.kind === "text" || isNothing(made);
+      expression = made === ANY_STRING ? rule("string") : isShort ? made : this.#addRule(made);
+      this.#scalars.set(key, expression);
+    }
+    return expression;
   }
 
   #anyValue(): Expression {

@@ -2,9 +2,9 @@
 import * as advise from "../../../core/base/advice.js";
 import { isDict, type Dict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
+import { sizeOf, spend } from "../work.js";
 import { chosenTypes, typesOf } from "./types.js";
 import { listedValues } from "./values.js";
-import { sizeOf, type Work } from "./work.js";
 
 /** Returns the alternatives of a schema. */
 type Alternatives = (schema: unknown) => readonly Dict[];
@@ -12,25 +12,58 @@ type Alternatives = (schema: unknown) => readonly Dict[];
 /** How deep properties are compared. */
 const DEEPEST = 3;
 
+/** The most properties that are tried as the one that tells the options apart. */
+const MAX_TAGS = 5;
+
 /**
  * @param options - the alternatives of each option
  * @throws INVALID_ARGUMENT: two options could match the same value
  */
-export function checkDisjoint(
-  options: readonly (readonly Dict[])[],
-  alternatives: Alternatives,
-  path: string,
-  work: Work,
-): void {
+export function checkDisjoint(options: readonly (readonly Dict[])[], alternatives: Alternatives, path: string): void {
+  if (haveOwnValues(options, path) || haveOwnTags(options, alternatives, path)) return;
   options.forEach((option, i) =>
     options.forEach((other, j) => {
       for (const schemas of [option, other])
-        for (const schema of schemas) work.spend(0.1 * schemas.length * sizeOf(schema), path);
+        for (const schema of schemas) spend(0.3 * schemas.length * sizeOf(schema), path);
       if (i === j || areApart(option, other, alternatives, path, DEEPEST)) return;
       const message = `a value could match both option ${Math.min(i, j)} and ${Math.max(i, j)}`;
       fail("INVALID_ARGUMENT", path, message, advise.other("use anyOf, or give each a property with its own const"));
     }),
   );
+}
+
+/** Whether all options list their values, and no two list the same one. */
+function haveOwnValues(options: readonly (readonly Dict[])[], path: string): boolean {
+  const owners = new Map<string, number>();
+  return options.every((option, i) =>
+    option.every((schema) => {
+      spend(sizeOf(schema), path);
+      const values = listedValues(schema, path);
+      return values?.every((value) => {
+        const text = JSON.stringify(value);
+        const owner = owners.get(text) ?? i;
+        owners.set(text, owner);
+        return owner === i;
+      });
+    }),
+  );
+}
+
+/** Whether all options are objects with a required property whose values tell them apart. */
+function haveOwnTags(options: readonly (readonly Dict[])[], alternatives: Alternatives, path: string): boolean {
+  const isTagged = ({ properties, required, enum: values, ...schema }: Dict, name: string): boolean =>
+    values === undefined &&
+    !("const" in schema) &&
+    chosenTypes({ properties, ...schema }, path).join() === "object" &&
+    isDict(properties) &&
+    Object.hasOwn(properties, name) &&
+    listOf(required).includes(name);
+  const names = listOf(options[0]?.[0]?.["required"]).slice(0, MAX_TAGS);
+  return names.some((name) => {
+    if (!options.every((option) => option.every((schema) => isTagged(schema, name)))) return false;
+    const tags = options.map((option) => option.flatMap(({ properties }) => alternatives((properties as Dict)[name])));
+    return haveOwnValues(tags, path);
+  });
 }
 
 /** Whether no text that is generated for `made` matches `other`. */

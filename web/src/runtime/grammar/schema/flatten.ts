@@ -2,13 +2,13 @@
 import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
 import { isDict, type Dict } from "../../../core/base/dict.js";
+import { failTooLarge, spend } from "../work.js";
 import { conditionsOf } from "./conditions.js";
 import { checkDisjoint } from "./disjoint.js";
 import { mergeSchemas } from "./merge.js";
-import { excludedStrings, negated } from "./negate.js";
+import { excludedStrings, negated, withJoinedExclusions } from "./negate.js";
 import { CONDITIONS, readSchema, type Schema } from "./nodes.js";
 import type { ResolvedSchema } from "./references.js";
-import { failTooLarge, sizeOf, type Work } from "./work.js";
 
 /** The most alternatives that a schema may have after its parts are combined. */
 const MAX_ALTERNATIVES = 500;
@@ -25,7 +25,6 @@ export class Flattener {
   constructor(
     readonly referred: ResolvedSchema["referred"],
     private readonly hasUnevaluated: boolean,
-    private readonly work: Work,
   ) {}
 
   /**
@@ -34,7 +33,7 @@ export class Flattener {
    */
   alternatives(given: unknown, path: string, refs: readonly unknown[] = []): Dict[] {
     const schema = readSchema(given, path);
-    this.work.spend(1, path);
+    spend(30 + refs.length, path);
     if (typeof schema === "boolean") return schema ? [{}] : [];
     const { $ref, allOf, anyOf, oneOf, not, unevaluatedProperties, unevaluatedItems, ...others } = schema;
     const own = Object.fromEntries(Object.entries(others).filter(([keyword]) => !isCondition(keyword)));
@@ -53,11 +52,11 @@ export class Flattener {
       if (options === undefined) continue;
       const field = `${path}.${keyword}`;
       const each = (options as unknown[]).map((option, i) => this.alternatives(option, `${field}[${i}]`, refs));
-      if (keyword === "oneOf") checkDisjoint(each, this.#remembered(field), field, this.work);
-      if (keyword === "allOf") parts.push(...each);
+      if (keyword === "oneOf") checkDisjoint(each, this.#remembered(field), field);
+      if (keyword === "allOf") for (const part of each) parts.push(part);
       else parts.push(each.flat());
     }
-    const combined = parts.reduce((whole, part) => this.#product(whole, part, path));
+    const combined = this.#together(parts, path);
     // unevaluated* becomes additionalProperties or items where no part sets them.
     return combined.map((one) => ({
       ...one,
@@ -97,20 +96,20 @@ export class Flattener {
         "can't be used inside of not",
         advise.other("write what is allowed instead"),
       );
-    return this.alternatives(schema, field, refs).reduce<Dict[]>(
-      (whole, one) => {
-        if (Object.keys(one).length === 0) return [];
+    const all = this.alternatives(schema, field, refs);
+    if (all.some((one) => Object.keys(one).length === 0)) return [];
+    return this.#together(
+      all.map((one) => {
         const without = negated(one, field).flatMap((other) => this.alternatives(other, field, refs));
-        if (without.length === 0)
-          fail(
-            "INVALID_ARGUMENT",
-            field,
-            `can't be followed for ${Object.keys(one).join(", ")}`,
-            advise.other("write what is allowed instead"),
-          );
-        return this.#product(whole, without, path);
-      },
-      [{}],
+        if (without.length > 0) return without;
+        fail(
+          "INVALID_ARGUMENT",
+          field,
+          `can't be followed for ${Object.keys(one).join(", ")}`,
+          advise.other("write what is allowed instead"),
+        );
+      }),
+      path,
     );
   }
 
@@ -126,13 +125,30 @@ export class Flattener {
     );
   }
 
-  /** Each alternative of one combined with each of the other. */
-  #product(one: readonly Dict[], other: readonly Dict[], path: string): Dict[] {
+  /** The alternatives of what meets all parts. Parts of one alternative, however many, are merged at once. */
+  #together(parts: readonly (readonly Dict[])[], path: string): Dict[] {
+    let whole: readonly Dict[] = [{}];
+    let single: Dict[] = [];
+    const merge = (): void => {
+      whole = this.#product(whole, [single], path);
+      single = [];
+    };
+    for (const part of withJoinedExclusions(parts)) {
+      if (part.length === 1) single.push(part[0]!);
+      else {
+        merge();
+        whole = this.#product(whole, part.map((one) => [one]), path); // prettier-ignore
+      }
+    }
+    merge();
+    return [...whole];
+  }
+
+  /** Each alternative of one combined with each of the other, which are lists of schemas to merge. */
+  #product(one: readonly Dict[], other: readonly (readonly Dict[])[], path: string): Dict[] {
     if (one.length * other.length > MAX_ALTERNATIVES)
       failTooLarge(path, "use fewer anyOf together", `: it has more than ${MAX_ALTERNATIVES} alternatives`);
-    const size = (all: readonly Dict[]): number => all.reduce((sum, schema) => sum + sizeOf(schema), 0);
-    this.work.spend(one.length * size(other) + other.length * size(one), path);
-    return one.flatMap((a) => other.flatMap((b) => mergeSchemas(a, b, path)));
+    return one.flatMap((a) => other.flatMap((b) => mergeSchemas([a, ...b], path)));
   }
 }
 

@@ -2,6 +2,7 @@
 import { type Dict, isDict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { messageOf, show } from "../../../core/base/show.js";
+import { spend } from "../work.js";
 
 /** What a keyword's value must be, and whether it is. */
 type Check = readonly [what: string, test: (value: unknown) => boolean];
@@ -52,6 +53,7 @@ export function checkValues(schema: Dict, path: string): void {
     if (check === undefined) continue;
     const [what, test] = check;
     const field = `${path}.${keyword}`;
+    if (Array.isArray(value)) spend(value.length, field);
     if (!test(value)) fail("INVALID_ARGUMENT", field, `must be ${what} (got ${show(value)})`);
     if (keyword === "pattern") checkPattern(value as string, field);
     if (keyword === "patternProperties") for (const pattern of Object.keys(value as Dict)) checkPattern(pattern, field);
@@ -59,6 +61,7 @@ export function checkValues(schema: Dict, path: string): void {
 }
 
 function checkPattern(source: string, field: string): void {
+  spend(source.length, field);
   try {
     new RegExp(source, "u");
   } catch (error) {

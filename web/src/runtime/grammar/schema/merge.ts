@@ -1,32 +1,32 @@
-// Two schemas at once: what both allow.
+// Schemas that hold together: what all of them allow.
 import * as advise from "../../../core/base/advice.js";
 import { isDict, type Dict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
+import { sizeOf, spend } from "../work.js";
 import { typesOf } from "./types.js";
 
 /** Strings that aren't allowed (negate.ts). */
 type Excluded = { enum: string[] };
-type Merge = (one: unknown, other: unknown) => unknown;
+type Merge = (values: readonly unknown[]) => unknown;
 
-const smaller: Merge = (one, other) => Math.min(one as number, other as number);
-const larger: Merge = (one, other) => Math.max(one as number, other as number);
-const both: Merge = (one, other) => ({ allOf: [one, other] });
-const union: Merge = (one, other) => [...new Set([...(one as unknown[]), ...(other as unknown[])])];
+const smallest: Merge = (values) => values.reduce((one, other) => Math.min(one as number, other as number));
+const largest: Merge = (values) => values.reduce((one, other) => Math.max(one as number, other as number));
+const union: Merge = (lists) => [...new Set((lists as unknown[][]).flat())];
 
 const MERGED: Readonly<Record<string, Merge>> = {
-  minimum: larger,
-  exclusiveMinimum: larger,
-  minLength: larger,
-  minItems: larger,
-  minProperties: larger,
-  maximum: smaller,
-  exclusiveMaximum: smaller,
-  maxLength: smaller,
-  maxItems: smaller,
-  maxProperties: smaller,
+  minimum: largest,
+  exclusiveMinimum: largest,
+  minLength: largest,
+  minItems: largest,
+  minProperties: largest,
+  maximum: smallest,
+  exclusiveMaximum: smallest,
+  maxLength: smallest,
+  maxItems: smallest,
+  maxProperties: smallest,
   required: union,
-  propertyNames: both,
-  not: (one, other) => ({ enum: union((one as Excluded).enum, (other as Excluded).enum) }),
+  propertyNames: (schemas) => ({ allOf: schemas }),
+  not: (all) => ({ enum: union((all as Excluded[]).map((one) => one.enum)) }),
 };
 
 /** Keywords that are merged together, because one gives the default of the other. */
@@ -44,19 +44,18 @@ const TOGETHER = new Set([
 ]);
 
 /**
- * A schema that allows what both allow; none if they share no type.
- * @param one - without keywords that combine schemas
- * @throws INVALID_ARGUMENT: two values of a keyword that can't be combined
+ * A schema that allows what all allow; none if they share no type. The time grows with the size of all together.
+ * @param given - without keywords that combine schemas
+ * @throws INVALID_ARGUMENT: values of a keyword that can't be combined
  */
-export function mergeSchemas(one: Dict, other: Dict, path: string): Dict[] {
-  if (Object.keys(one).length === 0) return [other];
-  if (Object.keys(other).length === 0) return [one];
+export function mergeSchemas(given: readonly Dict[], path: string): Dict[] {
+  const schemas = given.filter((schema) => Object.keys(schema).length > 0);
+  for (const schema of schemas) spend(sizeOf(schema), path);
+  if (schemas.length <= 1) return [schemas[0] ?? {}];
   const merged: Record<string, unknown> = {};
-  for (const keyword of new Set([...Object.keys(one), ...Object.keys(other)])) {
-    if (TOGETHER.has(keyword)) continue;
-    const [a, b] = [one[keyword], other[keyword]];
-    if (a === undefined || b === undefined || JSON.stringify(a) === JSON.stringify(b)) merged[keyword] = a ?? b;
-    else if (MERGED[keyword] !== undefined) merged[keyword] = MERGED[keyword](a, b);
+  for (const [keyword, values] of valuesByKeyword(schemas)) {
+    if (values.length === 1) merged[keyword] = values[0];
+    else if (MERGED[keyword] !== undefined) merged[keyword] = MERGED[keyword](values);
     else
       fail(
         "INVALID_ARGUMENT",
@@ -65,30 +64,52 @@ export function mergeSchemas(one: Dict, other: Dict, path: string): Dict[] {
         advise.other("write one of them"),
       );
   }
-  Object.assign(merged, mergedValues(one, other), mergedPatterns(one, other));
-  Object.assign(merged, mergedProperties(one, other, path), mergedItems(one, other));
-  if (one["type"] !== undefined || other["type"] !== undefined) {
-    const types = typesOf(one["type"], path).filter((type) => typesOf(other["type"], path).includes(type));
+  Object.assign(merged, mergedValues(schemas), mergedPatterns(schemas));
+  Object.assign(merged, mergedProperties(schemas, path), mergedItems(schemas));
+  const typed = schemas.filter(({ type }) => type !== undefined);
+  if (typed.length > 0) {
+    const lists = typed.map(({ type }) => new Set(typesOf(type, path)));
+    const types = [...lists[0]!].filter((type) => lists.every((list) => list.has(type)));
     if (types.length === 0) return [];
     merged["type"] = types;
   }
   return [merged];
 }
 
-/** The values of `enum` and `const` that both list. */
-function mergedValues(one: Dict, other: Dict): Dict {
-  const lists = [one, other].flatMap(({ enum: values, const: value }) => [
+/** The different values of each keyword, but of those that are merged together. */
+function valuesByKeyword(schemas: readonly Dict[]): Map<string, unknown[]> {
+  const found = new Map<string, Map<string, unknown>>();
+  for (const schema of schemas)
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (TOGETHER.has(keyword) || value === undefined) continue;
+      const values = found.get(keyword) ?? new Map<string, unknown>();
+      found.set(keyword, values);
+      values.set(JSON.stringify(value), value);
+    }
+  return new Map(Array.from(found, ([keyword, values]) => [keyword, [...values.values()]]));
+}
+
+/** The values of `enum` and `const` that all list. */
+function mergedValues(schemas: readonly Dict[]): Dict {
+  const lists = schemas.flatMap(({ enum: values, const: value }) => [
     ...(values === undefined ? [] : [values as unknown[]]),
     ...(value === undefined ? [] : [[value]]),
   ]);
-  if (lists.length === 0) return {};
-  const texts = lists.map((list) => new Set(list.map((value) => JSON.stringify(value))));
-  return { enum: lists[0]!.filter((value) => texts.every((list) => list.has(JSON.stringify(value)))) };
+  const [first, ...others] = lists;
+  if (first === undefined) return {};
+  if (others.length === 0) return { enum: first };
+  const texts = others.map((list) => new Set(list.map((value) => JSON.stringify(value))));
+  return {
+    enum: first.filter((value) => {
+      const text = JSON.stringify(value);
+      return texts.every((list) => list.has(text));
+    }),
+  };
 }
 
 /** All patterns hold: the first as `pattern`, the others as `patterns`, which is no keyword of JSON Schema. */
-function mergedPatterns(one: Dict, other: Dict): Dict {
-  const all = [one, other].flatMap(({ pattern, patterns = [] }) => [
+function mergedPatterns(schemas: readonly Dict[]): Dict {
+  const all = schemas.flatMap(({ pattern, patterns = [] }) => [
     ...(pattern === undefined ? [] : [pattern]),
     ...(patterns as unknown[]),
   ]);
@@ -96,48 +117,54 @@ function mergedPatterns(one: Dict, other: Dict): Dict {
   return { ...(pattern !== undefined && { pattern }), ...(patterns.length > 0 && { patterns }) };
 }
 
-/** What a schema says about a property. */
-function propertyOf({ properties, additionalProperties }: Dict, name: string): unknown {
-  if (isDict(properties) && Object.hasOwn(properties, name)) return properties[name];
-  return additionalProperties ?? true;
-}
-
-function mergedProperties(one: Dict, other: Dict, path: string): Dict {
+function mergedProperties(schemas: readonly Dict[], path: string): Dict {
   const merged: Record<string, unknown> = {};
-  const patterns = [one["patternProperties"], other["patternProperties"]].filter((given) => given !== undefined);
-  const named = [one, other].some(({ properties, additionalProperties }) => properties ?? additionalProperties);
-  if (patterns.length === 2 || (patterns.length === 1 && named))
+  const patterns = schemas.map(({ patternProperties }) => patternProperties).filter((given) => given !== undefined);
+  const named = schemas.some(({ properties, additionalProperties }) => properties ?? additionalProperties);
+  if (patterns.length > 1 || (patterns.length === 1 && named))
     fail("INVALID_ARGUMENT", `${path}.patternProperties`, "can't be combined with another schema of the properties");
   if (patterns.length === 1) merged["patternProperties"] = patterns[0];
-  const names = new Set([one, other].flatMap(({ properties }) => (isDict(properties) ? Object.keys(properties) : [])));
-  if (names.size > 0)
+  // Of each name, what the schemas say about it. Those that don't name it say it with additionalProperties.
+  const closed = schemas.flatMap(({ additionalProperties: rest }, i) => (rest === undefined ? [] : [{ rest, i }]));
+  const properties = new Map<string, Map<number, unknown>>();
+  schemas.forEach(({ properties: own }, i) => {
+    for (const [name, property] of Object.entries(isDict(own) ? own : {})) {
+      const all = properties.get(name) ?? new Map<number, unknown>();
+      properties.set(name, all);
+      all.set(i, property);
+    }
+  });
+  if (properties.size > 0)
     merged["properties"] = Object.fromEntries(
-      Array.from(names, (name) => [name, allOf(propertyOf(one, name), propertyOf(other, name))]),
+      Array.from(properties, ([name, all]) => {
+        spend(10 + 3 * closed.length, path);
+        for (const { rest, i } of closed) if (!all.has(i)) all.set(i, rest);
+        const inOrder = closed.length === 0 ? all : [...all].sort(([a], [b]) => a - b);
+        return [name, allOf(Array.from(inOrder, ([, schema]) => schema))];
+      }),
     );
-  const rests = [one["additionalProperties"], other["additionalProperties"]].filter((given) => given !== undefined);
-  if (rests.length > 0) merged["additionalProperties"] = rests.reduce<unknown>(allOf, true);
+  if (closed.length > 0) merged["additionalProperties"] = allOf(closed.map(({ rest }) => rest));
   return merged;
 }
 
-function mergedItems(one: Dict, other: Dict): Dict {
+function mergedItems(schemas: readonly Dict[]): Dict {
   const merged: Record<string, unknown> = {};
-  const prefixes = [one, other].map(({ prefixItems }) =>
-    Array.isArray(prefixItems) ? (prefixItems as unknown[]) : [],
-  );
-  const length = Math.max(...prefixes.map((prefix) => prefix.length));
-  const item = (schema: Dict, prefix: readonly unknown[], i: number): unknown => prefix[i] ?? schema["items"] ?? true;
-  if (length > 0)
+  const prefixes = schemas.map(({ prefixItems }) => (Array.isArray(prefixItems) ? (prefixItems as unknown[]) : []));
+  const length = prefixes.reduce((longest, prefix) => Math.max(longest, prefix.length), 0);
+  if (length > 0) {
+    spend(length * schemas.length);
     merged["prefixItems"] = Array.from({ length }, (_, i) =>
-      allOf(item(one, prefixes[0]!, i), item(other, prefixes[1]!, i)),
+      allOf(schemas.map((schema, one) => prefixes[one]![i] ?? schema["items"] ?? true)),
     );
-  const rests = [one["items"], other["items"]].filter((given) => given !== undefined);
-  if (rests.length > 0) merged["items"] = rests.reduce<unknown>(allOf, true);
+  }
+  const rests = schemas.map(({ items }) => items).filter((given) => given !== undefined);
+  if (rests.length > 0) merged["items"] = allOf(rests);
   return merged;
 }
 
-/** What both schemas allow, as a schema. */
-function allOf(one: unknown, other: unknown): unknown {
-  if (one === true) return other;
-  if (other === true) return one;
-  return one === false || other === false ? false : { allOf: [one, other] };
+/** What all schemas allow, as a schema. */
+function allOf(schemas: readonly unknown[]): unknown {
+  const telling = schemas.filter((schema) => schema !== true);
+  if (telling.includes(false)) return false;
+  return telling.length === 0 ? true : telling.length === 1 ? telling[0] : { allOf: telling };
 }

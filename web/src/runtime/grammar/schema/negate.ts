@@ -3,7 +3,7 @@ import { isDict, type Dict } from "../../../core/base/dict.js";
 import { type JsonType, TYPES } from "./nodes.js";
 import { typesOf } from "./types.js";
 import { typeOf } from "./values.js";
-import { failTooLarge } from "./work.js";
+import { failTooLarge, sizeOf, spend } from "../work.js";
 
 /** The most elements of a negated prefix: each is an alternative with all before it. */
 const MAX_ELEMENTS = 100;
@@ -22,6 +22,8 @@ const BEYOND: Readonly<Record<string, (limit: number) => Dict | undefined>> = {
   maxProperties: (limit) => ({ type: "object", minProperties: limit + 1 }),
 };
 
+const NO_STRING = String(TYPES.filter((type) => type !== "string"));
+
 /**
  * Schemas of values that don't match.
  * @param schema - without keywords that combine schemas
@@ -32,6 +34,7 @@ export function negated(schema: Dict, path: string): Dict[] {
   const listed = [...((values ?? []) as unknown[]), ...("const" in schema ? [value] : [])];
   const prefix = prefixItems as unknown[];
   const elements = items === undefined ? prefix : [...prefix, items];
+  spend(sizeOf(schema), path);
   if (elements.length > MAX_ELEMENTS) failTooLarge(`${path}.prefixItems`, "write what is allowed instead");
   return [
     ...(type === undefined ? [] : ofTypes(typesOf(type, path))),
@@ -88,4 +91,20 @@ function otherNumbers(values: readonly number[]): Dict[] {
 export function excludedStrings(not: unknown): string[] | undefined {
   const values = isDict(not) && Object.keys(not).length === 1 ? not["enum"] : undefined;
   return Array.isArray(values) && values.every((value) => typeof value === "string") ? values : undefined;
+}
+
+/** Parts of which those that only exclude strings are one, however many they are. */
+export function withJoinedExclusions(parts: readonly (readonly Dict[])[]): readonly (readonly Dict[])[] {
+  const isExclusion = ([others, strings, ...more]: readonly Dict[]): boolean =>
+    others !== undefined &&
+    strings !== undefined &&
+    more.length === 0 &&
+    Object.keys(others).join() === "type" &&
+    Object.keys(strings).sort().join() === "not,type" &&
+    String(strings["type"]) === "string" &&
+    String(others["type"]) === NO_STRING;
+  const excluding = parts.filter(isExclusion);
+  if (excluding.length < 2) return parts;
+  const strings = excluding.flatMap(([, given]) => (given!["not"] as { enum: string[] }).enum);
+  return [...parts.filter((part) => !isExclusion(part)), negated({ enum: strings }, "")];
 }

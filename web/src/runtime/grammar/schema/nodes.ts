@@ -3,6 +3,7 @@ import * as advise from "../../../core/base/advice.js";
 import { isDict, type Dict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { show } from "../../../core/base/show.js";
+import { spend } from "../work.js";
 import { checkValues } from "./keyword_values.js";
 
 /** A schema: true allows everything, false nothing. */
@@ -111,6 +112,7 @@ export function readSchema(value: unknown, path: string): Schema {
     fail("INVALID_ARGUMENT", path, `must be a JSON schema, an object or a boolean (got ${show(value)})`);
   const kept: Record<string, unknown> = {};
   for (const [keyword, given] of Object.entries(value)) {
+    spend(5, path);
     if (given === undefined || isAnnotation(keyword) || saysNothing(keyword, given)) continue;
     if (!READ.has(keyword)) {
       const advice = ADVICE[keyword] ?? "remove it, or begin its name with x- if it is an annotation";

@@ -7,8 +7,8 @@ import type { AddRule, Convert } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
 import { readSchema } from "./nodes.js";
-import { listedValues, matchesPattern } from "./values.js";
-import { failTooLarge } from "./work.js";
+import { listedValues, patternMatcher } from "./values.js";
+import { failTooLarge } from "../work.js";
 
 /** Keywords that {@link listedValues} knows of texts, but for those that make other schemas. */
 const LISTING = new Set(["enum", "const", "type", "minLength", "maxLength", "pattern", "format"]);
@@ -26,9 +26,9 @@ interface Property {
 /** @throws INVALID_ARGUMENT: keywords that can't be combined, or counts that a grammar can't follow */
 export function objectExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
   const named = namedProperties(schema, path);
-  const required = (schema["required"] ?? []) as string[];
+  const required = new Set((schema["required"] ?? []) as string[]);
   const rest = otherProperties(schema, path, Object.keys(named), convert);
-  const unnamed = required.filter((name) => !Object.hasOwn(named, name));
+  const unnamed = [...required].filter((name) => !Object.hasOwn(named, name));
   const { propertyNames } = schema;
   if (unnamed.length > 0 && propertyNames !== undefined && propertyNames !== true) return NOTHING; // a name that isn't listed
   const others = schema["additionalProperties"] ?? true;
@@ -41,7 +41,7 @@ export function objectExpression(schema: Dict, path: string, convert: Convert, a
     );
   const properties = Object.entries(all).map(([name, value]): Property => {
     const written = sequence(text(JSON.stringify(name)), text(":"), SPACE);
-    const isRequired = required.includes(name);
+    const isRequired = required.has(name);
     return { text: sequence(written, convert(value, `${path}.properties.${name}`)), isRequired };
   });
   const counts = countsOf(schema, path, properties, rest);
@@ -85,7 +85,7 @@ function otherProperties(schema: Dict, path: string, names: readonly string[], c
     const [first, ...more] = isDict(patternProperties) ? Object.entries(patternProperties) : [];
     if (first === undefined || more.length > 0) fail("INVALID_ARGUMENT", field, "must have one pattern");
     const [pattern, value] = first;
-    const both = names.find((name) => matchesPattern(pattern, name, field));
+    const both = names.find(patternMatcher(pattern, field));
     if (both !== undefined) fail("INVALID_ARGUMENT", field, `must not match the property ${show(both)}`);
     return member(convert({ type: "string", pattern }, field), convert(value, `${field}.${pattern}`));
   }

@@ -2,6 +2,7 @@
 import { isDict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { show } from "../../../core/base/show.js";
+import { spend } from "../work.js";
 
 /** Where a schema without $id is. */
 const NOWHERE = "schema:/root";
@@ -100,26 +101,31 @@ class Resolver {
   }
 
   #addDynamic(name: string, part: Part): void {
-    this.#dynamic.set(name, [...(this.#dynamic.get(name) ?? []), part]);
+    const parts = this.#dynamic.get(name) ?? [];
+    this.#dynamic.set(name, parts);
+    parts.push(part);
   }
 
   /** A copy with the keys of references. Each part has one copy, so that references to it find the same. */
   #copied(value: unknown): unknown {
+    spend(5);
     if (Array.isArray(value)) return value.map((item) => this.#copied(item));
     if (!isDict(value)) return value;
     const part = value as Part;
     const known = this.#copies.get(part);
     if (known !== undefined) return known;
-    const copy: Part = Object.create(null) as Part;
+    const copy: Part = {};
     this.#copies.set(part, copy);
-    for (const [keyword, given] of Object.entries(this.#withoutDynamic(part)))
-      copy[keyword] =
+    for (const [keyword, given] of Object.entries(this.#withoutDynamic(part))) {
+      const value =
         keyword === "$ref" && typeof given === "string"
           ? this.#keyOf(given, this.#bases.get(part) ?? NOWHERE)
           : DATA.has(keyword) && this.#bases.has(part)
             ? given
             : this.#copied(given);
-    Object.setPrototypeOf(copy, Object.prototype);
+      // a property may have the name __proto__
+      Object.defineProperty(copy, keyword, { value, enumerable: true, writable: true, configurable: true });
+    }
     return copy;
   }
 
@@ -152,6 +158,7 @@ class Resolver {
 
   /** What an address names: a part of this schema. */
   #find(ref: string, base: string): unknown {
+    spend(20 + ref.length + base.length);
     const [resource = "", fragment = ""] = (addressOf(ref, base) ?? "").split("#");
     const start = this.#places.get(resource);
     if (start === undefined)
@@ -182,6 +189,7 @@ function walk(value: unknown, base: string, enter: (part: Part, base: string) =>
   const seen = new Set<unknown>();
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value: given, isSchema } = next;
+    spend(2);
     if (typeof given !== "object" || given === null || seen.has(given)) continue;
     seen.add(given);
     if (Array.isArray(given)) {
@@ -197,6 +205,7 @@ function walk(value: unknown, base: string, enter: (part: Part, base: string) =>
 
 /** The whole address of a reference; undefined if it isn't one. */
 function addressOf(ref: string, base: string): string | undefined {
+  spend(20 + ref.length + base.length);
   if (ref.startsWith("#") || ref === "") return `${base}${ref}`;
   try {
     return new URL(ref, base).href.replace(/#$/, "");

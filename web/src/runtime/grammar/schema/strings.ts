@@ -7,9 +7,12 @@ import { UnknownSyntax } from "../../text/pattern/parse.js";
 import {
   ANY_CHARACTER,
   choice,
+  choiceOf,
   type Expression,
   intersectRanges,
   isNothing,
+  type MachineState,
+  mergeRanges,
   NOTHING,
   otherRanges,
   type Range,
@@ -21,6 +24,7 @@ import {
 import { intersection } from "../machine/intersect.js";
 import { TooLarge } from "../machine/limits.js";
 import { patternConditions, patternExpression } from "../pattern.js";
+import { spend } from "../work.js";
 import { ANNOTATING, FORMATS, PATTERNS_OF_ZOD } from "./formats.js";
 
 const QUOTE = text('"');
@@ -80,25 +84,40 @@ const ANY = repeat(set(ANY_CHARACTER), 0);
 /** Any JSON string. */
 export const ANY_STRING = sequence(QUOTE, ANY_TEXT, QUOTE);
 
+const [ASCII, BEYOND_ASCII] = [intersectRanges(PLAIN, [[0, 0x7f]]), set(intersectRanges(PLAIN, [[0x80, 0x10ffff]]))];
+
 /** Strings that aren't one of the names, without escapes. */
 export function otherStrings(names: readonly string[]): Expression {
-  return sequence(QUOTE, others(names.map((name) => Array.from(name))), QUOTE);
-}
-
-/** Texts that differ from all names. */
-function others(names: readonly (readonly string[])[]): Expression {
-  const starts = new Map<string, string[][]>();
-  for (const [first, ...rest] of names)
-    if (first !== undefined) starts.set(first, [...(starts.get(first) ?? []), rest]);
-  const points = Array.from(starts.keys(), (first): Range => [first.codePointAt(0)!, first.codePointAt(0)!]);
-  const free = intersectRanges(PLAIN, otherRanges([...points].sort(([a], [b]) => a - b)));
-  return choice(
-    ...(names.some((name) => name.length === 0) ? [] : [text("")]),
-    sequence(set(free), repeat(set(PLAIN), 0)),
-    ...Array.from(starts, ([first, rests]) =>
-      sequence(jsonCharacter(points.filter(([point]) => point === first.codePointAt(0))), others(rests)),
-    ),
-  );
+  // A state for each start of a name, and one for texts that no name starts with.
+  const starts: { readonly next: Map<number, number>; canEnd: boolean }[] = [{ next: new Map(), canEnd: true }];
+  for (const name of names) {
+    let at = 0;
+    for (const character of name) {
+      spend(20);
+      const point = character.codePointAt(0)!;
+      const next = starts[at]!.next.get(point) ?? starts.push({ next: new Map(), canEnd: true }) - 1;
+      starts[at]!.next.set(point, next);
+      at = next;
+    }
+    starts[at]!.canEnd = false;
+  }
+  const free = starts.length;
+  const states = starts.map(({ next, canEnd }): MachineState => {
+    const points = mergeRanges(Array.from(next.keys(), (point): Range => [point, point]));
+    const others = otherRanges(points);
+    const isAscii = (points[points.length - 1]?.[1] ?? 0) < 0x80;
+    const beyond = isAscii ? BEYOND_ASCII : set(intersectRanges(PLAIN, intersectRanges(others, [[0x80, 0x10ffff]])));
+    return {
+      edges: [
+        ...Array.from(next, ([point, to]) => [jsonCharacter([[point, point]]), to] as const),
+        [set(intersectRanges(ASCII, others)), free],
+        [beyond, free],
+      ],
+      canEnd,
+    };
+  });
+  states.push({ edges: [[set(PLAIN), free]], canEnd: true });
+  return sequence(QUOTE, { kind: "machine", states }, QUOTE);
 }
 
 /** @throws INVALID_ARGUMENT: a pattern or format that can't be written, or that no text matches beside the other keywords */
@@ -121,7 +140,8 @@ export function stringExpression(schema: Dict, path: string): Expression {
       return sequence(QUOTE, patternExpression(all[0]!, jsonCharacter, ANY_TEXT), QUOTE);
     const parts = all.map(patternConditions);
     const must = parts.flatMap((part) => part.must);
-    const mustNot = [...parts.flatMap((part) => part.mustNot), ...(excluded ?? []).map(text)];
+    const mustNot = parts.flatMap((part) => part.mustNot);
+    if (excluded !== undefined) mustNot.push(choiceOf(excluded.map(text)));
     const expression = intersection({ must: must.length > 0 ? must : [ANY], mustNot, least, most }, jsonCharacter);
     if (!isNothing(expression)) return sequence(QUOTE, expression, QUOTE);
     if (format === undefined) return NOTHING;
@@ -171,11 +191,11 @@ function readPatterns(sources: readonly string[], field: string, read: () => Exp
   try {
     return read();
   } catch (error) {
-    const shown = sources.map((source) => show(source)).join(" and ");
+    const shown = sources.length === 0 ? "" : ` (got ${sources.map((source) => show(source)).join(" and ")})`;
     if (error instanceof UnknownSyntax)
-      fail("INVALID_ARGUMENT", field, `can't be generated: ${messageOf(error)} (got ${shown})`);
+      fail("INVALID_ARGUMENT", field, `can't be generated: ${messageOf(error)}${shown}`);
     if (!(error instanceof TooLarge)) throw error;
-    const message = `can't be combined with the other keywords of this text: it would need too many states (got ${shown})`;
+    const message = `can't be combined with the other keywords of this text: it would need too many states${shown}`;
     fail("INVALID_ARGUMENT", field, message);
   }
 }

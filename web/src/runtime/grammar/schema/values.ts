@@ -4,28 +4,36 @@ import { fail } from "../../../core/base/errors.js";
 import { messageOf, show } from "../../../core/base/show.js";
 import { compile, TooManySteps } from "../../text/pattern/matcher.js";
 import { UnknownSyntax } from "../../text/pattern/parse.js";
+import { spend } from "../work.js";
 import { FORMATS, WHOLE_FORMATS } from "./formats.js";
 import { typesOf } from "./types.js";
 
-const KEYWORDS: Readonly<Record<string, (value: never, given: never, path: string) => boolean>> = {
-  minimum: (value: number, given: number) => value >= given,
-  maximum: (value: number, given: number) => value <= given,
-  exclusiveMinimum: (value: number, given: number) => value > given,
-  exclusiveMaximum: (value: number, given: number) => value < given,
-  multipleOf: (value: number, given: number) => Number.isInteger(value / given),
+type Test<Value> = (value: Value) => boolean;
+
+const NUMBER_TESTS: Readonly<Record<string, (given: number) => Test<number>>> = {
+  minimum: (given) => (value) => value >= given,
+  maximum: (given) => (value) => value <= given,
+  exclusiveMinimum: (given) => (value) => value > given,
+  exclusiveMaximum: (given) => (value) => value < given,
+  multipleOf: (given) => (value) => Number.isInteger(value / given),
 };
 
-const TEXT_KEYWORDS: Readonly<Record<string, (value: never, given: never, path: string) => boolean>> = {
-  minLength: (value: string, given: number) => Array.from(value).length >= given,
-  maxLength: (value: string, given: number) => Array.from(value).length <= given,
-  pattern: (value: string, given: string, path) => matchesPattern(given, value, `${path}.pattern`),
-  patterns: (value: string, given: string[], path) =>
-    given.every((one) => matchesPattern(one, value, `${path}.pattern`)),
-  format: (value: string, given: string, path) => {
-    const pattern = WHOLE_FORMATS.get(given) ?? FORMATS.get(given);
-    return pattern === undefined || matchesPattern(pattern, value, `${path}.format`);
+const TEXT_TESTS: Readonly<Record<string, (given: never, path: string) => Test<string>>> = {
+  minLength: (given: number) => (value) => Array.from(value).length >= given,
+  maxLength: (given: number) => (value) => Array.from(value).length <= given,
+  pattern: (given: string, path) => patternMatcher(given, `${path}.pattern`),
+  patterns: (given: string[], path) => {
+    const tests = given.map((one) => patternMatcher(one, `${path}.pattern`));
+    return (value) => tests.every((test) => test(value));
   },
-  not: (value: string, given: { enum: string[] }) => !given.enum.includes(value),
+  format: (given: string, path) => {
+    const pattern = WHOLE_FORMATS.get(given) ?? FORMATS.get(given);
+    return pattern === undefined ? () => true : patternMatcher(pattern, `${path}.format`);
+  },
+  not: (given: { enum: string[] }) => {
+    const excluded = new Set(given.enum);
+    return (value) => !excluded.has(value);
+  },
 };
 
 /** The values of `enum` and `const` that the schema's keywords about numbers and texts allow; undefined without both. */
@@ -33,31 +41,54 @@ export function listedValues(schema: Dict, path: string): unknown[] | undefined 
   const { enum: values, const: value } = schema;
   if (values === undefined && !("const" in schema)) return undefined;
   const lists = [...(values === undefined ? [] : [values as unknown[]]), ...("const" in schema ? [[value]] : [])];
-  const texts = lists.map((list) => new Set(list.map((one) => JSON.stringify(one))));
-  return lists[0]!.filter((one) => texts.every((list) => list.has(JSON.stringify(one))) && matches(one, schema, path));
+  const texts = lists.slice(1).map((list) => new Set(list.map((one) => JSON.stringify(one))));
+  const matches = testOf(schema, path);
+  return lists[0]!.filter((one) => {
+    spend(10, path);
+    return matches(one) && texts.every((list) => list.has(JSON.stringify(one)));
+  });
 }
 
-function matches(value: unknown, schema: Dict, path: string): boolean {
-  const types = typesOf(schema["type"], path);
-  const type = typeOf(value);
-  if (!types.includes(type) && !(type === "integer" && types.includes("number"))) return false;
-  const keywords = typeof value === "number" ? KEYWORDS : typeof value === "string" ? TEXT_KEYWORDS : {};
-  return Object.entries(keywords).every(
-    ([keyword, test]) => schema[keyword] === undefined || test(value as never, schema[keyword] as never, path),
+/** Whether a value has the type of a schema, and what its keywords about numbers and texts say. */
+function testOf(schema: Dict, path: string): Test<unknown> {
+  const types = new Set<string>(typesOf(schema["type"], path));
+  const numbers = Object.entries(NUMBER_TESTS).flatMap(([keyword, test]) =>
+    schema[keyword] === undefined ? [] : [test(schema[keyword] as number)],
   );
+  let texts: Test<string>[] | undefined; // a pattern may be one that only generated texts can follow
+  return (value) => {
+    if (!types.has(typeOf(value))) return false;
+    if (typeof value === "number") return numbers.every((test) => test(value));
+    if (typeof value !== "string") return true;
+    texts ??= Object.entries(TEXT_TESTS).flatMap(([keyword, test]) =>
+      schema[keyword] === undefined ? [] : [test(schema[keyword] as never, path)],
+    );
+    return texts.every((test) => test(value));
+  };
 }
 
 /** Steps of matching a pattern of a schema with a value of it. */
 const MAX_STEPS = 1_000_000;
 
-/** Whether a pattern is found in a text, in a limited number of steps: the engine has no such limit. @throws INVALID_ARGUMENT */
-export function matchesPattern(pattern: string, value: string, field: string): boolean {
-  try {
-    return compile(pattern, { left: MAX_STEPS, longest: Infinity })(value, 0) !== undefined;
-  } catch (error) {
-    if (!(error instanceof UnknownSyntax || error instanceof TooManySteps)) throw error;
-    fail("INVALID_ARGUMENT", field, `can't be used: ${messageOf(error)} (got ${show(pattern)})`);
-  }
+/** Tells whether a pattern is found in a text, in a limited number of steps: the engine has no such limit. @throws INVALID_ARGUMENT */
+export function patternMatcher(pattern: string, field: string): Test<string> {
+  const steps = { left: MAX_STEPS, longest: Infinity };
+  const guarded = <Result>(run: () => Result): Result => {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof UnknownSyntax || error instanceof TooManySteps)) throw error;
+      fail("INVALID_ARGUMENT", field, `can't be used: ${messageOf(error)} (got ${show(pattern)})`);
+    }
+  };
+  spend(10 * pattern.length, field);
+  const find = guarded(() => compile(pattern, steps));
+  return (value) => {
+    steps.left = MAX_STEPS;
+    const isFound = guarded(() => find(value, 0) !== undefined);
+    spend((MAX_STEPS - steps.left) / 4, field);
+    return isFound;
+  };
 }
 
 /** The narrowest type of a value. */

@@ -66,6 +66,7 @@ class Compiler {
           this.#step();
           continue;
         }
+        this.steps.left -= this.pattern.groups / 16;
         this.#groups = new Array<undefined>(this.pattern.groups).fill(undefined);
         const end = matcher(start, done);
         if (end >= 0) return { start, end, groups: this.#groups };
@@ -160,15 +161,7 @@ class Compiler {
     } catch {
       throw new UnknownSyntax("it has a set that can't be read");
     }
-    const basic = new Uint8Array(0x10000); // 0 not asked yet, 1 no, 2 yes
-    const contains: InSet = (code) => {
-      if (code > 0xffff) return expression.test(String.fromCodePoint(code));
-      const answer = basic[code]!;
-      if (answer !== 0) return answer === 2;
-      const isIn = expression.test(String.fromCharCode(code));
-      basic[code] = isIn ? 2 : 1;
-      return isIn;
-    };
+    const contains = remembered((code) => expression.test(String.fromCodePoint(code)));
     this.#sets.set(source, contains);
     return contains;
   }
@@ -178,8 +171,10 @@ class Compiler {
       match: this.#matcher(option, isBack),
       starts: isBack ? undefined : this.#startsOf(option),
     }));
+    const looks = compiled.length / 16;
     return (at, rest) => {
       const code = this.#text.codePointAt(at);
+      this.steps.left -= looks;
       for (const { match, starts } of compiled) {
         if (starts !== undefined && (code === undefined || !starts(code))) continue;
         this.#step();
@@ -328,8 +323,22 @@ class Compiler {
   #anyOf(sets: readonly (InSet | undefined)[]): InSet | undefined {
     if (sets.length === 0 || sets.includes(undefined)) return undefined;
     if (sets.length === 1) return sets[0];
-    return (code) => sets.some((contains) => contains!(code));
+    return remembered((code) => sets.some((contains) => contains!(code)));
   }
+}
+
+/** A set whose answers are kept, in pages of 256 characters. */
+function remembered(contains: InSet): InSet {
+  const pages: (Uint8Array | undefined)[] = []; // 0 not asked yet, 1 no, 2 yes
+  return (code) => {
+    if (code > 0xffff) return contains(code);
+    const page = (pages[code >> 8] ??= new Uint8Array(256));
+    const answer = page[code & 0xff]!;
+    if (answer !== 0) return answer === 2;
+    const isIn = contains(code);
+    page[code & 0xff] = isIn ? 2 : 1;
+    return isIn;
+  };
 }
 
 /** Indices of the groups inside a part, from 0. JavaScript forgets them at each iteration. */

@@ -1,0 +1,29 @@
+// The measurement of growth itself tells linear time from quadratic.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { assertGrowth, growth, MAX_RATIO } from "./growth.mjs";
+
+const make = (n) => n;
+let sink = 0;
+const spin = (steps) => {
+  for (let i = 0; i < steps; i++) sink = (sink * 31 + i) | 0;
+};
+
+test("linear and n log n pass", async () => {
+  await assertGrowth(make, (n) => spin(400 * n));
+  await assertGrowth(make, (n) => spin(40 * n * Math.log2(n)));
+  await assertGrowth(make, () => spin(10_000));
+});
+
+test("quadratic time is found, also beside a linear part that is larger at first", async () => {
+  await assert.rejects(
+    assertGrowth(make, (n) => spin(n * n)),
+    /twice the size takes [34]\.\d\d times as long/,
+  );
+  await assert.rejects(
+    assertGrowth(make, (n) => spin(2000 * n + n * n)),
+    /times as long/,
+  );
+  const { ratio } = await growth(make, async (n) => spin(n * n));
+  assert.ok(ratio > MAX_RATIO);
+});
