@@ -69,7 +69,7 @@ async function loadOn(
   signal?.addEventListener("abort", abort, { once: true });
   try {
     const options = await sent;
-    const handle = await client.send((server) => server.load(options));
+    const handle = await client.load(options);
     return RemoteObject.create(client, "ropewalk", handle) as unknown as WorkerRopewalk;
   } catch (error) {
     client.close();

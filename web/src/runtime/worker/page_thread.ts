@@ -11,8 +11,12 @@ export function pageThread(worker: Worker, hint: string, helper: HelperScript): 
     endpoint: worker,
     setBusy: () => undefined,
     resolve: (address) => (URL.canParse(address, location.href) ? new URL(address, location.href).href : address),
+    hint,
+    get locks() {
+      return (navigator as Partial<Navigator>).locks; // in secure contexts
+    },
     onFailure: (report) => {
-      worker.addEventListener("error", (event) => report(event.message || hint));
+      worker.addEventListener("error", (event) => report(event.message || undefined));
       worker.addEventListener("messageerror", () => report("a message couldn't be read"));
     },
     terminate: () => {

@@ -36,6 +36,8 @@ export interface Reply {
 export interface ServerMethods {
   /** Loads the module: an object of the kind `ropewalk`. */
   load(options: Omit<LoadOptions, "signal">): Promise<Handle>;
+  /** Holds a Web Lock until the Worker ends. Resolves when it has it. */
+  hold(lock: string): Promise<void>;
   invoke(request: Request): Promise<Reply>;
   /** Begins a stream. */
   begin(request: Request): void;

@@ -1,6 +1,7 @@
 // The API over a Worker: one row for each member of Session, Model, Adapter, Tokenizer and Ropewalk, and the types that follow from them.
 // A new member gets its row here, and nothing else: the client and the Worker both go by these tables.
 import type { asyncDisposeSymbol } from "../../core/base/dispose.js";
+import type { RopewalkError } from "../../core/base/errors.js";
 import type { Ropewalk } from "../ropewalk/ropewalk.js";
 import type { Adapter } from "../model/run/adapter.js";
 import { EMBED_OPTIONS, RANK_OPTIONS } from "../model/embed/options.js";
@@ -263,6 +264,11 @@ export interface WorkerRopewalk extends Remote<Ropewalk & Ending, typeof ROPEWAL
    * @throws {@link RopewalkError} as `Ropewalk.model`; rejects with the signal's reason.
    */
   model(source: ModelSource, options?: WorkerModelOptions): Promise<WorkerModel>;
+  /**
+   * Resolves when the Worker has ended by itself: it crashed, or the browser ended it. Pending and later calls reject with the
+   * same THREAD_LOST, field `worker`; `dispose()` still works. Load a new one. Stays pending after `dispose()`.
+   */
+  readonly ended: Promise<RopewalkError>;
   /** Ends the Worker and frees all its memory. Pending and later calls reject with DISPOSED. */
   dispose(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // The objects that the caller's thread holds for those of a Worker. The members of their classes are made from the tables of the remote API.
 import * as advise from "../../core/base/advice.js";
 import { asyncDisposeSymbol } from "../../core/base/dispose.js";
-import { fail } from "../../core/base/errors.js";
+import { fail, type RopewalkError } from "../../core/base/errors.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import { type OnWarning, printWarning } from "../text/chat/problems.js";
 import { type LocalOptions, type ObjectKind, sendOptions, type Sending, splitOptions } from "./arguments.js";
@@ -111,6 +111,10 @@ export class RemoteObject {
 
   get onWarning(): OnWarning {
     return this.#onWarning;
+  }
+
+  get ended(): Promise<RopewalkError> {
+    return this.#client.ended;
   }
 
   async #call(name: string, row: Method, given: readonly unknown[]): Promise<unknown> {

@@ -1,11 +1,11 @@
 // The caller's side of a Worker: calls with abort signals and callbacks, which fail when the Worker fails.
 import * as advise from "../../core/base/advice.js";
 import { expose, transfer, wrap } from "comlink";
-import { fail, type RopewalkErrorCode } from "../../core/base/errors.js";
-import type { WasmFile } from "../ropewalk/load.js";
+import { changed, fail, RopewalkError } from "../../core/base/errors.js";
+import type { LoadOptions, WasmFile } from "../ropewalk/load.js";
 import { type Callback, CALLBACKS, type LocalOptions } from "./arguments.js";
 import { registerErrorTransfer } from "./error_transfer.js";
-import type { ClientMethods, Endpoint, HelperMethods, RemoteServer, Reply, Request } from "./protocol.js";
+import type { ClientMethods, Endpoint, Handle, HelperMethods, RemoteServer, Reply, Request } from "./protocol.js";
 
 /** A request, and what of it is transferred instead of copied. @internal */
 export interface Message extends Omit<Request, "call" | "callbacks"> {
@@ -20,8 +20,12 @@ export interface Thread {
   readonly setBusy: (isBusy: boolean) => void;
   /** Makes an address absolute, because the Worker has another base URL. */
   readonly resolve: (address: string) => string;
-  /** Registers a listener for a thread that can't start or crashes. */
-  readonly onFailure: (listener: (reason: string) => void) => void;
+  /** Registers a listener for a thread that can't start or crashes; undefined: the browser doesn't say why. */
+  readonly onFailure: (listener: (reason: string | undefined) => void) => void;
+  /** What to check if it can't start and nothing says why. */
+  readonly hint?: string;
+  /** Web Locks. A thread that holds one loses it when it ends, which nothing else in a page tells. */
+  readonly locks?: Pick<LockManager, "request"> | undefined;
   /** The package's wasm, if the thread doesn't find it by itself. */
   readonly wasm?: (file: WasmFile) => Promise<URL | Uint8Array>;
   /** In a page: starts and ends helper threads for it. */
@@ -31,6 +35,13 @@ export interface Thread {
   /** Ends the thread and its helpers at once. */
   readonly terminate: () => void;
 }
+
+/** Browsers end a Worker that takes too much memory. */
+const NO_REASON = "nothing says why, but memory may have run out";
+
+const LOAD_AGAIN = advise.code(
+  "call load() and load the model again; a session goes on from what save() or keep() has saved",
+);
 
 /** What of a call stays in the caller's thread. @internal */
 export interface LocalCall extends Pick<LocalOptions, "signal" | "callbacks"> {
@@ -52,7 +63,11 @@ export class RpcClient {
   readonly #calls = new Map<number, OpenCall>();
   readonly #pending = new Set<(end: Promise<never>) => void>();
   readonly #collected: FinalizationRegistry<number>;
+  /** Resolves with the error that calls reject with, when the Worker has ended by itself. */
+  readonly ended: Promise<RopewalkError>;
+  #setEnded!: (error: RopewalkError) => void;
   #lastCall = 0;
+  #hasStarted = false;
   /** Rejects with the reason why the Worker has ended. */
   #closedBy: (() => Promise<never>) | undefined;
 
@@ -65,9 +80,32 @@ export class RpcClient {
     );
     const callback: ClientMethods["callback"] = (call, name, values) => this.#runCallback(call, name, values);
     expose({ callback, ...thread.helpers } satisfies Partial<ClientMethods>, thread.endpoint);
-    thread.onFailure((reason) =>
-      this.#close(() => rejected("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason}`)),
-    );
+    this.ended = new Promise((resolve) => (this.#setEnded = resolve));
+    thread.onFailure((reason) => this.#fail(reason));
+    if (thread.locks !== undefined) this.#watchLock(thread.locks).catch(() => undefined); // not in every place
+  }
+
+  /** Loads the module. */
+  async load(options: Omit<LoadOptions, "signal">): Promise<Handle> {
+    const handle = await this.send((server) => server.load(options));
+    this.#hasStarted = true;
+    return handle;
+  }
+
+  /** Notices the end of a Worker that sends no event: it closed itself, or the browser ended it. */
+  async #watchLock(locks: NonNullable<Thread["locks"]>): Promise<void> {
+    const name = `ropewalk-worker/${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
+    await this.send((server) => server.hold(name));
+    await locks.request(name, () => this.#fail(undefined));
+  }
+
+  #fail(reason: string | undefined): void {
+    if (this.#closedBy !== undefined) return;
+    const error = this.#hasStarted
+      ? new RopewalkError("THREAD_LOST", "worker", `the Worker has ended: ${reason ?? NO_REASON}`, LOAD_AGAIN)
+      : new RopewalkError("WASM_LOAD", "worker", `the Worker couldn't start, or crashed: ${reason ?? this.thread.hint ?? NO_REASON}`); // prettier-ignore
+    this.#close(() => rejected(error));
+    if (this.#hasStarted) this.#setEnded(error);
   }
 
   /** Sends a call without a signal or callbacks. */
@@ -149,7 +187,7 @@ export class RpcClient {
 
   /** Ends the Worker. Pending calls fail with DISPOSED. */
   close(): void {
-    this.#close(() => rejected("DISPOSED", "worker", "has been disposed"));
+    this.#close(() => rejected(new RopewalkError("DISPOSED", "worker", "has been disposed")));
   }
 
   #close(reason: () => Promise<never>): void {
@@ -207,9 +245,11 @@ function reasonOf(error: unknown, { local: { signal }, thrown }: OpenCall): unkn
   return signal?.aborted === true && (error as Error | null)?.name === "AbortError" ? signal.reason : error;
 }
 
-/** Rejects with an error of this package. */
-function rejected(code: RopewalkErrorCode, field: string, message: string): Promise<never> {
-  return Promise.resolve().then(() => fail(code, field, message));
+/** Rejects with an error of its own for each call. */
+function rejected(error: RopewalkError): Promise<never> {
+  return Promise.resolve().then(() => {
+    throw changed(error, {});
+  });
 }
 
 /** Sends a request. Throws INVALID_ARGUMENT if it has a value that can't be sent. */

@@ -56,6 +56,16 @@ export class RpcServer implements ServerMethods {
     return this.#handle("ropewalk", await loadOn(this.#platform, options));
   }
 
+  hold(lock: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const held = navigator.locks.request(lock, () => {
+        resolve();
+        return new Promise<never>(() => undefined);
+      });
+      held.catch(reject);
+    });
+  }
+
   async invoke(request: Request): Promise<Reply> {
     const { entry, row } = this.#target(request);
     const controller = new AbortController();
