@@ -24,7 +24,7 @@ test("the server answers others while it tokenizes a long prompt, converts a sch
     const tokenizing = await healthyWhile(address, post(address, "/v1/completions", { prompt, max_tokens: 1 }));
     assert.match(
       (await tokenizing.response.json()).error.message,
-      /the prompt has \d+ tokens, but the context length is/,
+      /the prompt has \d+ or more tokens, but the context length is/,
     );
     assert.ok(tokenizing.answers >= 25, `${tokenizing.answers} answers`);
     const names = Array.from({ length: 1500 }, (_, i) => `key${i}`);

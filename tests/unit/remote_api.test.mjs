@@ -20,7 +20,7 @@ const CLASSES = {
 };
 
 /** Members that only the tokenizer of a vocabulary has. */
-const OF_VOCABULARY = ["controlTokens"];
+const OF_VOCABULARY = ["controlTokens", "encodeChat", "encodeSteps", "encodeChatSteps"];
 /** What constructors of the classes set. */
 const FIELDS = {
   adapter: ["info", "fingerprint"],
@@ -77,7 +77,7 @@ describe("the declarations", () => {
     const [, body] = new RegExp(`interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(api);
     return new Map([...body.matchAll(/^ {4}(?:readonly )?(\w+)(.*);$/gm)].map(([, member, type]) => [member, type]));
   };
-  const internal = ["onWarning", "readPrompt", "renderPrompt", "encodeChat"];
+  const internal = ["onWarning", "readPrompt", "renderPrompt", "writtenTokens", "embedCounted"];
 
   for (const [kind, local] of Object.entries(CLASSES)) {
     const name = `Worker${kind[0].toUpperCase()}${kind.slice(1)}`;

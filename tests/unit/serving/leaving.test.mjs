@@ -24,7 +24,8 @@ function endlessModel() {
   const model = {
     info: { name: "endless", generates: true, contextLength: 99, layers: [] },
     chatTemplates: { default: "{{ messages[0].content }}" },
-    tokenizer: { encode: () => Int32Array.of(1, 2), decode: () => "", encodeChat: () => Int32Array.of(1, 2) },
+    tokenizer: { decode: () => "" },
+    writtenTokens: () => Promise.resolve({ ids: Int32Array.of(1, 2), least: 2, isWhole: true }),
     renderPrompt: async () => ({ text: "a b", problems: [] }),
     promptTokens: async () => Int32Array.of(1, 2),
     session: () => session,

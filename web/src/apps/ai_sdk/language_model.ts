@@ -22,7 +22,7 @@ export function languageModel(provided: ProvidedModel, modelId: string | undefin
     const { model, prompts, chats } = await provided.open();
     const served = prompts.newCall(signal);
     const { request, warnings } = readCall(call, Object.values(model.chatTemplates).join("\n"));
-    const { generation, warnings: lost } = await withSdkWords(() => chatGeneration(model, request, chats));
+    const { generation, warnings: lost } = await withSdkWords(() => chatGeneration(model, request, chats, signal));
     for (const message of lost) {
       warnings.push({ type: "other", message });
       (chats.onWarning ?? model.onWarning)?.(message);

@@ -4,7 +4,6 @@ import type { EmbeddingModelV4, RerankingModelV4, SharedV4ProviderOptions, Share
 import { fail } from "../../core/base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../core/base/options.js";
 import type { EmbedOptions, RankOptions } from "../../runtime/model/embed/options.js";
-import { embedInputs } from "../serving/embedding.js";
 import { fieldNames, withFieldNames } from "../../core/base/field_names.js";
 import { OWN, ownNames } from "./own_names.js";
 import { withSdkWords } from "./sdk_words.js";
@@ -53,7 +52,7 @@ export function embeddingModel(provided: ProvidedModel, modelId: string | undefi
         ...(abortSignal && { signal: abortSignal }),
       };
       const { vectors, tokens } = await withSdkWords(() =>
-        withFieldNames(EMBED_NAMES, () => embedInputs(model, values, options)),
+        withFieldNames(EMBED_NAMES, () => model.embedCounted(values, options)),
       );
       return { embeddings: vectors.map((vector) => Array.from(vector)), usage: { tokens }, warnings: [] };
     },

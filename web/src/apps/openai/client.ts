@@ -73,7 +73,7 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
   const createChat = async (body: ChatRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
     const request = readChatRequest(body, Object.values(model.chatTemplates).join("\n"));
-    const { generation, warnings } = await chatGeneration(model, request, serving.chats);
+    const { generation, warnings } = await chatGeneration(model, request, serving.chats, call.signal);
     for (const warning of warnings) (serving.chats.onWarning ?? model.onWarning ?? printWarning)(warning);
     const events = answerEvents(prompts, generation, call);
     const head = newHead("chatcmpl-", name);
@@ -83,7 +83,12 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
 
   const createCompletion = async (body: CompletionRequestFields, options?: CallOptions): Promise<unknown> => {
     const call = prompts.newCall(signalOf(options));
-    const { isStream, includesUsage, generations } = await readCompletionRequest(model, body, serving.chats);
+    const { isStream, includesUsage, generations } = await readCompletionRequest(
+      model,
+      body,
+      serving.chats,
+      call.signal,
+    );
     const head = newHead("cmpl-", name);
     const chunks = completionChunks(
       completionEvents(prompts, generations, call),

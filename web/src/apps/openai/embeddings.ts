@@ -5,7 +5,6 @@ import { fail } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import { show } from "../../core/base/show.js";
 import type { EmbedOptions } from "../../runtime/model/embed/options.js";
-import { embedInputs } from "../serving/embedding.js";
 import { withFieldNames } from "../../core/base/field_names.js";
 import type { Serving } from "../serving/options.js";
 import type { ServedModel } from "../serving/served_model.js";
@@ -81,7 +80,7 @@ export async function createEmbeddings(
     );
   const isOne = !Array.isArray(input) || typeof input[0] === "number";
   const fieldOf = (field: string): string => field.replace(isOne ? /^texts\[0\]/ : /^texts/, "input");
-  const { vectors, tokens } = await withFieldNames(fieldOf, () => embedInputs(model, inputs, options));
+  const { vectors, tokens } = await withFieldNames(fieldOf, () => model.embedCounted(inputs, options));
   return {
     object: "list",
     data: vectors.map((vector, index) => ({

@@ -7,6 +7,7 @@ import { answerReader } from "../serving/calls/answer_reader.js";
 import { answerFormat } from "../serving/calls/call_formats.js";
 import { answerEvents, type AnswerEvent, type Generation, NO_TOKENS, type TokenCounts } from "../serving/events.js";
 import { withFieldNames } from "../../core/base/field_names.js";
+import type { ReadText } from "../../runtime/model/run/text_reader.js";
 import { checkLength } from "../serving/prompt.js";
 import type { ServedChats } from "../serving/options.js";
 import type { PromptSessions, ServedCall } from "../serving/prompt_sessions.js";
@@ -77,6 +78,7 @@ export async function readCompletionRequest(
   model: ServedModel,
   given: CompletionRequestFields,
   { parseSpecial }: Pick<ServedChats, "parseSpecial">,
+  signal: AbortSignal | undefined,
 ): Promise<CompletionRequest> {
   const body = checkOptions(withoutNulls(given), FIELDS);
   const { prompt: _, max_tokens: limit = 16, logprobs, best_of: bestOf, echo, suffix, ...rest } = body;
@@ -91,9 +93,9 @@ export async function readCompletionRequest(
   const generations: Generation[] = [];
   for (const { prompt, field } of promptsOf(given.prompt)) {
     const fieldOf = (option: string): string => shared.fieldOf(option.replace(/^(?:prompt|tokens)\b/, field));
-    const tokens = await withFieldNames(fieldOf, () => model.promptTokens(prompt, { parseSpecial }));
-    if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "must have at least one token");
-    checkLength(model, tokens, field, "the prompt");
+    const read = await withFieldNames(fieldOf, () => readPrompt(model, prompt, parseSpecial, signal));
+    if (read.ids.length === 0 && read.isWhole) fail("INVALID_ARGUMENT", field, "must have at least one token");
+    const tokens = checkLength(model, read, field, "the prompt");
     generations.push({
       ...shared,
       fieldOf,
@@ -105,6 +107,18 @@ export async function readCompletionRequest(
     });
   }
   return { isStream, includesUsage, generations };
+}
+
+async function readPrompt(
+  model: ServedModel,
+  prompt: OnePrompt,
+  parseSpecial: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ReadText> {
+  signal?.throwIfAborted();
+  if (typeof prompt === "string") return model.writtenTokens({ text: prompt, parseSpecial }, signal && { signal });
+  const ids = await model.promptTokens(prompt);
+  return { ids, least: ids.length, isWhole: true };
 }
 
 type OnePrompt = string | readonly number[];

@@ -4,7 +4,6 @@ import { fail } from "../../core/base/errors.js";
 import { checkAsked, warningsOf } from "../../runtime/text/chat/problems.js";
 import { dateVariables } from "../../runtime/text/chat/dates.js";
 import { templateFor } from "../../runtime/text/chat/named_templates.js";
-import { encodeChat } from "../../runtime/text/tokenizer.js";
 import { answerReader } from "./calls/answer_reader.js";
 import { answerFormat } from "./calls/call_formats.js";
 import type { ChatRequest } from "./chat_request.js";
@@ -13,6 +12,7 @@ import { withFieldNames } from "../../core/base/field_names.js";
 import { forcedCall } from "./forced_call.js";
 import type { ServedChats } from "./options.js";
 import type { ServedModel } from "./served_model.js";
+import type { ReadText } from "../../runtime/model/run/text_reader.js";
 import { checkTools, type Tool } from "./tool.js";
 
 /**
@@ -23,8 +23,10 @@ export function chatGeneration(
   model: ServedModel,
   request: ChatRequest,
   chats: ServedChats,
+  signal: AbortSignal | undefined,
 ): Promise<{ generation: Generation; warnings: string[] }> {
-  return withFieldNames(request.fieldOf, () => readChat(model, request, chats));
+  const options = signal === undefined ? {} : { signal };
+  return withFieldNames(request.fieldOf, () => readChat(model, request, chats, options));
 }
 
 /** What readChat and renderChat() give a template. */
@@ -34,6 +36,7 @@ async function readChat(
   model: ServedModel,
   request: ChatRequest,
   { templateName, parseSpecial }: ServedChats,
+  options: { signal?: AbortSignal },
 ): Promise<{ generation: Generation; warnings: string[] }> {
   const { tools, forced, variables, count, isParallel } = request;
   checkModel(model, request);
@@ -64,8 +67,7 @@ async function readChat(
   const begun = required?.lead ?? "";
   const added = { text: closed + begun, isPlain: false };
   const whole = rendered.pieces === undefined ? rendered.text + added.text : [...rendered.pieces, added];
-  const prompt = await encodeChat(model.tokenizer, whole);
-  checkLength(model, prompt, "messages", "the chat");
+  const prompt = checkLength(model, await model.writtenTokens({ chat: whole }, options), "messages", "the chat");
   const generation: Generation = {
     prompt,
     begun,
@@ -96,18 +98,23 @@ function checkModel({ info, chatTemplates }: ServedModel, { otherCalls }: ChatRe
 }
 
 /**
- * Checks that there is room for an answer.
+ * Checks that there is room for an answer, and returns the tokens of the prompt.
  * @param field - of the prompt in the request
  * @param what - the prompt, for the message
  * @throws CACHE_FULL
  */
-export function checkLength({ info }: ServedModel, prompt: ArrayLike<number>, field: string, what: string): void {
+export function checkLength(
+  { info }: ServedModel,
+  { ids, least, isWhole }: ReadText,
+  field: string,
+  what: string,
+): Int32Array {
   const { contextLength } = info;
-  if (prompt.length < contextLength) return;
-  fail(
+  if (isWhole && ids.length < contextLength) return ids;
+  return fail(
     "CACHE_FULL",
     field,
-    `${what} has ${prompt.length} tokens, but the context length is ${contextLength}`,
+    `${what} has ${isWhole ? ids.length : `${least} or more`} tokens, but the context length is ${contextLength}`,
     advise.either(advise.other("send less"), advise.raise({ option: "contextLength", of: "model" })),
   );
 }

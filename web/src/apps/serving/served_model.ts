@@ -3,6 +3,8 @@ import { fail } from "../../core/base/errors.js";
 import { show } from "../../core/base/show.js";
 import type { EmbedOptions, RankOptions } from "../../runtime/model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../../runtime/model/model.js";
+import type { WrittenPrompt } from "../../runtime/model/prompt.js";
+import type { ReadText } from "../../runtime/model/run/text_reader.js";
 import type { Piece } from "../../runtime/model/session/generate.js";
 import type { GenerateOptions, SessionAppendOptions, SessionOptions } from "../../runtime/model/session/options.js";
 import type {
@@ -13,12 +15,12 @@ import type {
   PromptOptions,
 } from "../../runtime/text/chat_template.js";
 import type { OnWarning } from "../../runtime/text/chat/problems.js";
-import type { ChatEncoder, DecodeOptions } from "../../runtime/text/tokenizer.js";
+import type { DecodeOptions } from "../../runtime/text/tokenizer.js";
 
 type Awaitable<T> = T | Promise<T>;
 
 /** A tokenizer, here or in a Worker. */
-export interface ServedTokenizer extends ChatEncoder<Awaitable<Int32Array>> {
+export interface ServedTokenizer {
   decode(tokens: Iterable<number>, options?: DecodeOptions): Awaitable<string>;
   bytes(id: number): Awaitable<Uint8Array>;
 }
@@ -44,7 +46,13 @@ export interface ServedModel {
   promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array>;
   /** @internal */
   renderPrompt(messages: readonly ChatMessage[], options: PromptOptions): Promise<ChatPrompt>;
-  embed(texts: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** @internal */
+  writtenTokens(prompt: WrittenPrompt, options?: { signal?: AbortSignal }): Promise<ReadText>;
+  /** @internal */
+  embedCounted(
+    texts: readonly (string | readonly number[])[],
+    options?: EmbedOptions,
+  ): Promise<{ vectors: Float32Array[]; tokens: number }>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
 }
 

@@ -3,7 +3,7 @@ import * as advise from "../../core/base/advice.js";
 import { fail } from "../../core/base/errors.js";
 import { fieldOf, named } from "../files/errors.js";
 import type { ModelFiles } from "../files/model_files.js";
-import type { ChatEncoder, Tokenizer } from "../text/tokenizer.js";
+import type { Tokenizer } from "../text/tokenizer.js";
 
 /** What helps without a tokenizer. @internal */
 export const WITHOUT_TOKENIZER = [advise.prompt({ as: "token ids" }), advise.load({ option: "tokenizer" })];
@@ -13,10 +13,7 @@ export const WITHOUT_TOKENIZER = [advise.prompt({ as: "token ids" }), advise.loa
  * pieces have empty text.
  * @internal
  */
-export function missingTokenizer(
-  { kind, name }: Pick<ModelFiles, "kind" | "name">,
-  vocabularySize: number,
-): Tokenizer & Required<ChatEncoder<Int32Array>> {
+export function missingTokenizer({ kind, name }: Pick<ModelFiles, "kind" | "name">, vocabularySize: number): Tokenizer {
   const refuse = (): never => {
     if (kind === "safetensors")
       fail(
@@ -39,7 +36,6 @@ export function missingTokenizer(
     addsBegin: false,
     encode: refuse,
     encodePair: refuse,
-    encodeChat: refuse,
     decode: refuse,
     stream: () => ({ push: () => "", end: () => "" }),
     token: refuse,

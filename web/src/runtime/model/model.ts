@@ -15,23 +15,22 @@ import { tokenIds } from "../../core/base/lists.js";
 import type { Adapter } from "./run/adapter.js";
 import { readAdapters } from "./run/adapters_in_use.js";
 import type { AdapterHost } from "./adapters/load_adapter.js";
-import { type Prompt, readModelPrompt, type ReadPrompt, renderModelPrompt } from "./prompt.js";
+import {
+  type Prompt,
+  readModelPrompt,
+  type ReadPrompt,
+  readWrittenPrompt,
+  renderModelPrompt,
+  type WrittenPrompt,
+} from "./prompt.js";
+import { type ReadText, TextReader } from "./run/text_reader.js";
 import type { ModelMemory } from "./run/memory.js";
 import type { ModelCore } from "./run/model_core.js";
 import { type ModelLayer, ropeOf } from "./plan/model_plan.js";
-import { finished, longerTexts, runTexts } from "./embed/embed.js";
-import { scoreOf } from "./plan/embedding_plan.js";
+import { embedTexts, type EmbeddingModel, rankDocuments } from "./embed/calls.js";
 import type { EmbeddingInfo, Ranked } from "./embed/info.js";
-import { type EmbedOptions, type RankOptions, readEmbedOptions, readRankOptions } from "./embed/options.js";
-import {
-  isList,
-  pairTokens,
-  promptText,
-  queryInput,
-  type TextInput,
-  textList,
-  textTokens,
-} from "./embed/text_input.js";
+import type { EmbedOptions, RankOptions } from "./embed/options.js";
+import { isList, type TextInput } from "./embed/text_input.js";
 import { WholeTextsCore } from "./embed/whole_texts.js";
 import { ADAPTER_OPTIONS, type LoadAdapterOptions, type PerplexityOptions } from "./run/options.js";
 import { type Perplexity, perplexity, readPerplexityOptions } from "./perplexity.js";
@@ -193,7 +192,7 @@ export class Model implements Disposable {
       ...(adapters && { adapters }),
     });
     try {
-      await readPrompt(session, await this.#tokensOf(prompt, chat), { ...others, ...(signal && { signal }) });
+      await readPrompt(session, await this.#tokensOf(prompt, chat, signal), { ...others, ...(signal && { signal }) });
       yield* session.generate(others);
     } finally {
       session.dispose();
@@ -220,14 +219,15 @@ export class Model implements Disposable {
       newSession: () =>
         this.session({ ...(contextLength !== undefined && { contextLength }), ...(adapters && { adapters }) }),
     };
-    optionalSignal(others.signal);
+    const signal = optionalSignal(others.signal);
     readGenerateOptions(others, this.#parts.sampling, this.#core.vocabularySize);
     this.#checkGenerates();
-    yield* generateMany(await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt, chat)), settings);
+    const all = await tokensOfPrompts(prompts, (prompt) => this.#tokensOf(prompt as Prompt, chat, signal));
+    yield* generateMany(all, settings);
   }
 
-  async #tokensOf(prompt: Prompt, options: ChatOptions): Promise<Int32Array> {
-    const tokens = await this.promptTokens(prompt, options);
+  async #tokensOf(prompt: Prompt, options: ChatOptions, signal: AbortSignal | undefined): Promise<Int32Array> {
+    const tokens = await this.#promptTokens(prompt, options, signal);
     if (tokens.length === 0) fail("INVALID_ARGUMENT", "prompt", "is empty", advise.prompt({ as: "tokens" }));
     return tokens;
   }
@@ -237,13 +237,22 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY, UNSUPPORTED_MODEL (no tokenizer, or no chat template).
    */
   async promptTokens(prompt: Prompt, options?: ChatOptions): Promise<Int32Array> {
-    return (await withWarnings(options, (given) => this.readPrompt(prompt, given), "promptTokens()", this.onWarning))
-      .tokens;
+    return this.#promptTokens(prompt, options);
+  }
+
+  async #promptTokens(prompt: Prompt, options?: ChatOptions, signal?: AbortSignal): Promise<Int32Array> {
+    const read = (given: PromptOptions): Promise<ReadPrompt> => readModelPrompt(this, prompt, given, signal);
+    return (await withWarnings(options, read, "promptTokens()", this.onWarning)).tokens;
   }
 
   /** The token ids of a prompt, and what it lacks. @internal */
   readPrompt(prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
     return readModelPrompt(this, prompt, options);
+  }
+
+  /** The token ids of a prompt that is written. @internal */
+  writtenTokens(prompt: WrittenPrompt, options?: { signal?: AbortSignal }): Promise<ReadText> {
+    return readWrittenPrompt(this, prompt, options?.signal);
   }
 
   /**
@@ -271,7 +280,9 @@ export class Model implements Disposable {
     this.#checkGenerates();
     const settings = readPerplexityOptions(options, this.#core, this.info.contextLength);
     const tokens =
-      typeof text === "string" ? this.tokenizer.encode(text) : tokenIds(text, this.info.vocabularySize, "tokens");
+      typeof text === "string"
+        ? (await new TextReader(this.tokenizer, settings.signal).text(text)).ids
+        : tokenIds(text, this.info.vocabularySize, "tokens");
     return perplexity(this.#core, this.#parts.cacheSettings, tokens, settings);
   }
 
@@ -286,29 +297,16 @@ export class Model implements Disposable {
   embed(texts: TextInput, options?: EmbedOptions): Promise<Float32Array>;
   embed(texts: readonly TextInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   async embed(given: TextInput | readonly TextInput[], options?: EmbedOptions): Promise<Float32Array | Float32Array[]> {
-    const { embedding } = this.#core.plan;
-    const { vocabularySize, contextLength, embedding: info } = this.info;
-    const { pooling, normalize, dimensions, prompt, adapters, ...run } = readEmbedOptions(options, info.dimensions);
-    const before = promptText(embedding, prompt);
-    const inputs = isList(given) ? given : [given];
-    const field = (i: number): string => (isList(given) ? `texts[${i}]` : "text");
-    const texts = inputs.map((text, i) => textTokens(this.tokenizer, text, before, vocabularySize, field(i)));
-    const usesDense = embedding.ranking === undefined;
-    const vectors = await runTexts(this.#texts(), texts, {
-      ...run,
-      adapters: readAdapters(adapters, this.#core),
-      pooling: pooling ?? embedding.pooling,
-      usesDense,
-      size: info.dimensions,
-      maxLength: contextLength,
-      longer: longerTexts(this.info.contextLength, this.#core.plan),
-      isSpecial: (token) => this.tokenizer.isSpecial(token),
-      field,
-    });
-    const done = vectors.map((vector) =>
-      finished(vector, dimensions ?? info.dimensions, normalize ?? embedding.normalizes),
-    );
-    return isList(given) ? done : done[0]!;
+    const { vectors } = await this.embedCounted(given, options);
+    return isList(given) ? vectors : vectors[0]!;
+  }
+
+  /** As embed(), always a list of vectors, with the number of tokens that were read. @internal */
+  async embedCounted(
+    given: TextInput | readonly TextInput[],
+    options?: EmbedOptions,
+  ): Promise<{ vectors: Float32Array[]; tokens: number }> {
+    return embedTexts(this.#embedding, given, options);
   }
 
   /**
@@ -320,43 +318,7 @@ export class Model implements Disposable {
    * @throws {@link RopewalkError} UNSUPPORTED_MODEL (the model isn't a cross-encoder), and as {@link Model.embed}.
    */
   async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
-    const { embedding, config } = this.#core.plan;
-    const { adapters, ...run } = readRankOptions(options);
-    const { ranking, dense } = embedding;
-    if (ranking === undefined || dense[dense.length - 1]!.size !== 1)
-      return fail(
-        "UNSUPPORTED_MODEL",
-        this.info.name,
-        "the model doesn't score pairs",
-        advise.either(advise.other("use a cross-encoder"), advise.call({ calls: ["embed"] })),
-      );
-    const field = (i: number): string => `documents[${i}]`;
-    const asked = queryInput(query, this.info.vocabularySize);
-    const texts = textList(documents, "documents").map((document, i) =>
-      pairTokens(
-        this.tokenizer,
-        asked,
-        document,
-        this.info.vocabularySize,
-        embedding.typesPairs ? config.token_types : 1,
-        field(i),
-      ),
-    );
-    const scores = await runTexts(this.#texts(), texts, {
-      ...run,
-      adapters: readAdapters(adapters, this.#core),
-      pooling: ranking.pooling,
-      usesDense: true,
-      size: 1,
-      maxLength: this.info.contextLength,
-      longer: longerTexts(this.info.contextLength, this.#core.plan),
-      isSpecial: (token) => this.tokenizer.isSpecial(token),
-      field,
-      with: "the query",
-    });
-    return scores
-      .map(([score], index) => ({ index, score: scoreOf(score!, ranking.activation) }))
-      .sort((a, b) => b.score - a.score || a.index - b.index);
+    return rankDocuments(this.#embedding, query, documents, options);
   }
 
   /**
@@ -373,10 +335,13 @@ export class Model implements Disposable {
     this.dispose();
   }
 
-  /** What embed() and rank() read texts with. */
-  #texts(): WholeTextsCore {
-    this.#core.checkAlive();
-    return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
+  /** What embed() and rank() use. */
+  get #embedding(): EmbeddingModel {
+    const texts = (): WholeTextsCore => {
+      this.#core.checkAlive();
+      return (this.#wholeTexts ??= new WholeTextsCore(this.#core));
+    };
+    return { core: this.#core, tokenizer: this.tokenizer, info: this.info, texts };
   }
 
   #checkGenerates(): void {

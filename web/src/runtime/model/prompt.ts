@@ -3,6 +3,7 @@ import * as advise from "../../core/base/advice.js";
 import { trueOrFalse } from "../../core/base/checks.js";
 import { fail } from "../../core/base/errors.js";
 import { listOf, tokenIds } from "../../core/base/lists.js";
+import { type OptionNames, optionNames } from "../../core/base/options.js";
 import { isArray } from "../../core/base/typed_arrays.js";
 import {
   type ChatMessage,
@@ -12,7 +13,9 @@ import {
   renderPrompt,
 } from "../text/chat_template.js";
 import { checkAsked, type ChatProblem } from "../text/chat/problems.js";
-import { encodeChat, type Tokenizer } from "../text/tokenizer.js";
+import type { PromptPiece } from "../text/chat/control_tokens.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { type ReadText, TextReader } from "./run/text_reader.js";
 import type { VocabularyTokenizer } from "../text/vocabulary_tokenizer.js";
 
 /** A prompt: text, token ids, or the messages of a chat. */
@@ -52,12 +55,18 @@ export interface ReadPrompt {
   readonly problems: readonly ChatProblem[];
 }
 
-/** The token ids of a prompt. @internal */
-export async function readModelPrompt(model: ChatModel, prompt: Prompt, options: PromptOptions): Promise<ReadPrompt> {
+/** The token ids of a prompt. Rejects with the signal's reason. @internal */
+export async function readModelPrompt(
+  model: ChatModel,
+  prompt: Prompt,
+  options: PromptOptions,
+  signal?: AbortSignal,
+): Promise<ReadPrompt> {
+  const reader = new TextReader(model.tokenizer, signal);
   if (typeof prompt === "string") {
     checkNoChat(options);
     const parseSpecial = trueOrFalse(options.parseSpecial ?? true, "parseSpecial");
-    return { tokens: model.tokenizer.encode(prompt, { parseSpecial }), problems: [] };
+    return { tokens: (await reader.text(prompt, { parseSpecial })).ids, problems: [] };
   }
   const items = listOf(prompt, "prompt", "text, token ids or messages");
   if (!isChat(items)) {
@@ -66,7 +75,28 @@ export async function readModelPrompt(model: ChatModel, prompt: Prompt, options:
   }
   const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options);
   checkAsked(problems);
-  return { tokens: encodeChat(model.tokenizer, pieces ?? text), problems };
+  return { tokens: (await reader.chat(pieces ?? text)).ids, problems };
+}
+
+/** A text, or a chat as its template wrote it. @internal */
+export type WrittenPrompt =
+  { readonly text: string; readonly parseSpecial: boolean } | { readonly chat: string | readonly PromptPiece[] };
+
+/** @internal */
+export const WRITTEN_PROMPT_OPTIONS: OptionNames = optionNames<{ signal?: AbortSignal }>("writtenTokens()", {
+  signal: true,
+});
+
+/** The token ids of a prompt that a session of the model's own length reads. One that is far longer isn't read to its end. @internal */
+export async function readWrittenPrompt(
+  { tokenizer, info }: Pick<ChatModel, "tokenizer"> & { readonly info: { readonly contextLength: number } },
+  prompt: WrittenPrompt,
+  signal: AbortSignal | undefined,
+): Promise<ReadText> {
+  const limit = { tokens: info.contextLength, cuts: false };
+  const reader = new TextReader(tokenizer, signal);
+  if ("chat" in prompt) return reader.chat(prompt.chat, limit);
+  return reader.text(prompt.text, { parseSpecial: prompt.parseSpecial }, limit);
 }
 
 /** Whether a prompt is the messages of a chat. @internal */

@@ -8,7 +8,8 @@ import { unigramEncoder, UNKNOWN_PENALTY } from "./components/unigram.js";
 import { wordPieceEncoder } from "./components/word_piece.js";
 import { booleanOf, bytesOf, type GgufMetadata, invalid, numbersOf } from "./gguf_vocabulary.js";
 import { stepsFor } from "./pattern/steps.js";
-import { memoize, type PieceEncoder } from "./piece_encoder.js";
+import { type TextEncoding, wordSteps } from "./encoding_steps.js";
+import { memoize } from "./piece_encoder.js";
 import { TOKEN_KINDS, type Vocabulary } from "./vocabulary.js";
 
 /** BERT's limit for words. GGUF files don't have it. */
@@ -18,7 +19,7 @@ const LONGEST_WORD = 100;
  * WordPiece, in which words begin with ▁ and nothing is before their other pieces. Text is normalized as by BERT's own tokenizer;
  * llama.cpp's leaves Korean letters together, which that one takes apart.
  */
-export function wordPieceTextEncoder(metadata: GgufMetadata, vocabulary: Vocabulary, unknown: number): PieceEncoder {
+export function wordPieceTextEncoder(metadata: GgufMetadata, vocabulary: Vocabulary, unknown: number): TextEncoding {
   const lowercase = booleanOf(metadata, "tokenizer.ggml.normalizer.lowercase") ?? true;
   const stripAccents = booleanOf(metadata, "tokenizer.ggml.normalizer.strip_accents") ?? lowercase;
   const options = { cleanText: true, chineseCharacters: true, stripAccents, lowercase };
@@ -28,13 +29,13 @@ export function wordPieceTextEncoder(metadata: GgufMetadata, vocabulary: Vocabul
     ids.set(piece.startsWith("▁") ? piece.slice(1) : `##${piece}`, id);
   });
   const pieces = { ids, continuing: "##", unknown: () => unknown, longestWord: LONGEST_WORD };
-  const encodeWord = memoize(wordPieceEncoder(pieces));
+  const encode = memoize(wordPieceEncoder(pieces));
   const { split } = readPreTokenizer({ type: "BertPreTokenizer" }, stepsFor(0));
-  return (text) => split({ text: normalizeForBert(text, options), first: 0 }).flatMap(encodeWord);
+  return (text) => wordSteps(split({ text: normalizeForBert(text, options), first: 0 }), { encode });
 }
 
 /** Unigram, as SentencePiece and llama.cpp encode it. */
-export function unigramTextEncoder(metadata: GgufMetadata, vocabulary: Vocabulary, unknown: number): PieceEncoder {
+export function unigramTextEncoder(metadata: GgufMetadata, vocabulary: Vocabulary, unknown: number): TextEncoding {
   const options = {
     map: readMap(metadata),
     prefix: booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? false,
@@ -52,7 +53,10 @@ export function unigramTextEncoder(metadata: GgufMetadata, vocabulary: Vocabular
   });
   const unknownScore = Math.fround(Math.fround(least) - UNKNOWN_PENALTY);
   const encode = unigramEncoder({ tokens, size: vocabulary.size, unknown, unknownScore });
-  return (text) => encode(normalize(text)).map(({ id }) => id);
+  return function* (text) {
+    const spans = yield* encode(normalize(text));
+    yield spans.map(({ id }) => id);
+  };
 
   function normalize(text: string): string {
     try {

@@ -13,12 +13,13 @@ import {
   tokenOf,
   type GgufMetadata,
 } from "./gguf_vocabulary.js";
-import { rankedEncoder, sentencePieceEncoder, type PieceEncoder } from "./piece_encoder.js";
+import { rankedEncoder, sentencePieceEncoder } from "./piece_encoder.js";
 import { preTokenizerOf } from "./pre_tokenizers.js";
 import { AddedTokens, endTokensOf, trimmingTokens } from "./special_tokens.js";
 import { type PieceFormat, PieceTexts } from "./piece_texts.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
+import { partSteps, type TextEncoding } from "./encoding_steps.js";
 import { readWorldMetadata, WORLD_FORMAT, worldEncoder } from "./world_vocabulary.js";
 
 /** Values of `tokenizer.ggml.model` in files whose model reads no text. */
@@ -140,7 +141,7 @@ function requireId(id: number, name: string, { size }: Vocabulary): number {
 function tokenizer(
   metadata: GgufMetadata,
   texts: PieceTexts,
-  encodeText: PieceEncoder,
+  encodeText: TextEncoding,
   addsBeginByDefault: boolean,
   hasDefaultIds = texts.format.encoding === "metaspace",
 ): Tokenizer {
@@ -180,7 +181,7 @@ interface SpecialTokens {
 function tokenizerOf(
   metadata: GgufMetadata,
   texts: PieceTexts,
-  encodeText: PieceEncoder,
+  encodeText: TextEncoding,
   { begin, ends, addsBegin, templates }: SpecialTokens,
 ): Tokenizer {
   const { vocabulary } = texts;
@@ -193,13 +194,6 @@ function tokenizerOf(
     beginsChats: addsBegin,
     templates,
     keepsEnd: false,
-    encode(text, parseSpecial) {
-      const tokens: number[] = [];
-      for (const part of added.split(text, parseSpecial)) {
-        if (typeof part === "number") tokens.push(part);
-        else for (const token of encodeText(prefix + part)) tokens.push(token);
-      }
-      return tokens;
-    },
+    encode: (text, parseSpecial) => partSteps(added.split(text, parseSpecial), (part) => encodeText(prefix + part)),
   });
 }

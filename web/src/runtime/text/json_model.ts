@@ -11,6 +11,7 @@ import { unigramEncoder, UNKNOWN_PENALTY } from "./components/unigram.js";
 import { NoUnknownToken } from "./components/unknown_token.js";
 import { wordPieceEncoder } from "./components/word_piece.js";
 import type { Steps } from "./pattern/matcher.js";
+import { drained, type Encoding, type TextEncoding, wordSteps } from "./encoding_steps.js";
 import { memoize, type PieceEncoder } from "./piece_encoder.js";
 import type { TextModel } from "./text_model.js";
 import { pieceOfByte } from "./vocabulary.js";
@@ -20,7 +21,7 @@ const MODELS = {
   Unigram: readUnigram,
   WordPiece: readWordPiece,
   WordLevel: readWordLevel,
-} satisfies Record<string, (options: Options, ids: ReadonlyMap<string, number>) => PieceEncoder>;
+} satisfies Record<string, (options: Options, ids: ReadonlyMap<string, number>) => TextEncoding>;
 
 /** The kind of a model. Old files don't name it. @throws UNSUPPORTED_MODEL (tokenizer.json model) */
 export function kindOf(model: Dict): keyof typeof MODELS {
@@ -48,15 +49,11 @@ export function readModel(json: Dict, ids: ReadonlyMap<string, number>, steps: S
   const kind = kindOf(model);
   const options = new Options({ ...model, type: kind }, "model");
   options.value("vocab");
-  const encode = MODELS[kind](options, ids);
+  const encodeWord = MODELS[kind](options, ids);
   options.end();
-  const encodeWord = memoize((word) => encode(finish(word)));
-  return {
-    normalize,
-    encode(source, tokens) {
-      for (const word of split(source)) for (const token of encodeWord(word)) tokens.push(token);
-    },
-  };
+  const inSteps = (word: string): Encoding => encodeWord(finish(word));
+  const encode = memoize((word) => drained(inSteps(word)));
+  return { normalize, encode: (source) => wordSteps(split(source), { encode, steps: inSteps }) };
 }
 
 /** A function that throws where the unknown token is needed, if it isn't in the vocabulary. */
@@ -72,23 +69,32 @@ function unknownToken(options: Options, ids: ReadonlyMap<string, number>): () =>
 /** Characters of a word of WordPiece, in which each part is compared with the rest. The default is 100. */
 const LONGEST_WORD = 1000;
 
-function readWordPiece(options: Options, ids: ReadonlyMap<string, number>): PieceEncoder {
-  return wordPieceEncoder({
-    ids,
-    continuing: options.text("continuing_subword_prefix"),
-    unknown: unknownToken(options, ids),
-    longestWord: options.integer("max_input_chars_per_word", 0, LONGEST_WORD),
-  });
+function readWordPiece(options: Options, ids: ReadonlyMap<string, number>): TextEncoding {
+  return atOnce(
+    wordPieceEncoder({
+      ids,
+      continuing: options.text("continuing_subword_prefix"),
+      unknown: unknownToken(options, ids),
+      longestWord: options.integer("max_input_chars_per_word", 0, LONGEST_WORD),
+    }),
+  );
 }
 
-function readWordLevel(options: Options, ids: ReadonlyMap<string, number>): PieceEncoder {
+function readWordLevel(options: Options, ids: ReadonlyMap<string, number>): TextEncoding {
   const unknown = unknownToken(options, ids);
-  return (word) => [ids.get(word) ?? unknown()];
+  return atOnce((word) => [ids.get(word) ?? unknown()]);
+}
+
+/** For words that never take long. */
+function atOnce(encode: PieceEncoder): TextEncoding {
+  return function* (word) {
+    yield encode(word);
+  };
 }
 
 const utf8 = new TextEncoder();
 
-function readUnigram(options: Options, ids: ReadonlyMap<string, number>): PieceEncoder {
+function readUnigram(options: Options, ids: ReadonlyMap<string, number>): TextEncoding {
   const entries = options.list("vocab") as [string, number][]; // readVocabulary() has checked that they are pairs
   const wrong = entries.findIndex(([, score]) => !Number.isFinite(score));
   if (wrong >= 0) invalid("model.vocab", `scores must be finite (entry ${wrong} has ${show(entries[wrong]![1])})`);
@@ -102,8 +108,9 @@ function readUnigram(options: Options, ids: ReadonlyMap<string, number>): PieceE
     unknown,
     unknownScore: vocab.reduce((least, [, score]) => Math.min(least, score), Infinity) - UNKNOWN_PENALTY,
   });
-  return (text) =>
-    encode(text).flatMap(({ id, start, end }) => {
+  return function* (text) {
+    const spans = yield* encode(text);
+    yield spans.flatMap(({ id, start, end }) => {
       if (id !== unknown) return id;
       const piece = text.slice(start, end);
       const whole = ids.get(piece);
@@ -111,4 +118,5 @@ function readUnigram(options: Options, ids: ReadonlyMap<string, number>): PieceE
       const bytes = Array.from(utf8.encode(piece), (byte) => ids.get(pieceOfByte(byte)));
       return bytes.includes(undefined) ? id : (bytes as number[]);
     });
+  };
 }

@@ -2,6 +2,7 @@
 import { isDict } from "../../core/base/dict.js";
 import { fail, RopewalkError } from "../../core/base/errors.js";
 import { messageOf, show } from "../../core/base/show.js";
+import { type Encoding, partSteps, wordSteps } from "./encoding_steps.js";
 import { invalid, unsupported } from "./components/options.js";
 import { readPostProcessor } from "./components/post_processor.js";
 import { NoUnknownToken } from "./components/unknown_token.js";
@@ -40,24 +41,24 @@ export function readJsonTokenizer(
     tokenizerJson["post_processor"],
     (id): id is number => typeof id === "number" && vocabulary.pieces[id] !== undefined,
   );
-  const encoded = (text: string, write: (ids: number[]) => void): number[] => {
-    Object.assign(steps, stepsFor(text.length));
-    return limited("this text", () => {
-      const ids: number[] = [];
-      write(ids);
-      return ids;
-    });
-  };
-  const encode = (text: string, parseSpecial: boolean): number[] =>
-    encoded(text, (ids) => {
-      for (const part of tokens.split(text, parseSpecial)) {
-        if (typeof part === "number") ids.push(part);
-        else model.encode(part, ids);
-      }
-    });
-  const encodePlain = (text: string): number[] =>
-    encoded(text, (ids) => {
-      if (text !== "") model.encode(model.normalize({ text, first: text.codePointAt(0)! > 0xffff ? 2 : 1 }), ids);
+  /** Other texts may be encoded between two steps, so each has its own number of steps of patterns. */
+  function* encoded(text: string, begin: () => Encoding): Encoding {
+    const own = stepsFor(text.length);
+    let encoding: Encoding | undefined;
+    for (;;) {
+      Object.assign(steps, own);
+      const next = limited("this text", () => (encoding ??= begin()).next());
+      Object.assign(own, steps);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+  const encode = (text: string, parseSpecial: boolean): Encoding =>
+    encoded(text, () => partSteps(tokens.split(text, parseSpecial), (part) => model.encode(part)));
+  const encodePlain = (text: string): Encoding =>
+    encoded(text, () => {
+      if (text === "") return wordSteps([], { encode: () => [] });
+      return model.encode(model.normalize({ text, first: text.codePointAt(0)! > 0xffff ? 2 : 1 }));
     });
   const texts = new JsonTexts({
     vocabulary,

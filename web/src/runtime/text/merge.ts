@@ -1,6 +1,8 @@
 // Byte-pair encoding: joins the adjacent pair with the lowest rank, leftmost first among equals, until no pair has a rank.
 // Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
 
+import { ROUNDS } from "./encoding_steps.js";
+
 /** The rank of the merge of text[start, middle) and text[middle, end). Lower ranks merge first; undefined means no merge. */
 export type RankOf = (text: string, start: number, middle: number, end: number) => number | undefined;
 
@@ -12,8 +14,8 @@ interface Pair {
   end: number;
 }
 
-/** Splits `text` into characters, merges them, and returns the resulting pieces. Takes O(n log n) time. */
-export function mergePieces(text: string, rankOf: RankOf): string[] {
+/** Splits `text` into characters, merges them in steps, and returns the resulting pieces. Takes O(n log n) time. */
+export function* mergePieces(text: string, rankOf: RankOf): Generator<0, string[], void> {
   const length = text.length;
   // ends[i]: the end of the piece that starts at i, 0 if none does; starts[i]: the start of the piece that ends at i
   const ends = new Int32Array(length + 1);
@@ -30,9 +32,14 @@ export function mergePieces(text: string, rankOf: RankOf): string[] {
     const rank = rankOf(text, start, middle, end);
     if (rank !== undefined) pairs.push({ rank, start, middle, end });
   };
-  for (let start = 0; start < length; start = ends[start]!) consider(start, ends[start]!);
+  let rounds = 0;
+  for (let start = 0; start < length; start = ends[start]!) {
+    if (++rounds % ROUNDS === 0) yield 0;
+    consider(start, ends[start]!);
+  }
 
   for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    if (++rounds % ROUNDS === 0) yield 0;
     const { start, middle, end } = pair;
     if (ends[start] !== middle || ends[middle] !== end) continue; // stale: one of the two was merged with another piece
     ends[start] = end;

@@ -1,6 +1,8 @@
 // Byte-pair encoding of symbols by a table of merges: joins the adjacent pair with the lowest rank, leftmost first among equals, until no
 // pair has one. Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
 
+import { ROUNDS } from "./encoding_steps.js";
+
 const EMPTY = -1;
 
 /** Merges with their ranks. Symbols are numbers from 0 on; negative ones merge with nothing. */
@@ -48,13 +50,15 @@ export class MergeTable {
   }
 
   /**
-   * Merges the first `count` symbols in place and returns how many are left. `lengths` are added up where symbols are merged. Takes
+   * Merges the first `count` symbols in place, in steps, and returns how many are left. `lengths` are added up where symbols are merged. Takes
    * O(n log n) time. Of two merges that make the same symbol at the same place, the one that was found first decides when, as in the Rust
    * library and in llama.cpp.
    */
-  merge(symbols: Int32Array, lengths: Int32Array, count: number): number {
+  *merge(symbols: Int32Array, lengths: Int32Array, count: number): Generator<0, number, void> {
     const heap = new RankHeap();
+    let rounds = 0;
     for (let at = 0; at + 1 < count; at++) {
+      if (++rounds % ROUNDS === 0) yield 0;
       const rank = this.rankOf(symbols[at]!, symbols[at + 1]!);
       if (rank >= 0) heap.push(rank, at);
     }
@@ -70,6 +74,7 @@ export class MergeTable {
       if (rank >= 0) heap.push(rank, at);
     };
     while (!heap.isEmpty()) {
+      if (++rounds % ROUNDS === 0) yield 0;
       heap.pop();
       const { position: at } = heap;
       const right = next[at]!;

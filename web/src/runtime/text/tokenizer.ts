@@ -9,7 +9,7 @@ import type { PromptPiece } from "./chat/control_tokens.js";
 import type { Warn } from "./named_tokens.js";
 import { readWorldTokenizer } from "./world_tokenizer.js";
 import { WORLD_FILE } from "./world_vocabulary.js";
-import type { EncodeOptions, Tokenizer } from "./vocabulary_tokenizer.js";
+import type { Tokenizer, VocabularyTokenizer } from "./vocabulary_tokenizer.js";
 
 export { NO_TOKENIZER };
 export type { DecodeOptions, TokenStream } from "./token_stream.js";
@@ -80,17 +80,13 @@ export async function tokenizerFromGguf(metadata: GgufMetadata): Promise<Tokeniz
  * it also where its template doesn't write it.
  * @internal
  */
-export function encodeChat<Tokens>(tokenizer: ChatEncoder<Tokens>, text: string | readonly PromptPiece[]): Tokens {
-  return tokenizer.encodeChat?.(text) ?? tokenizer.encode(textOf(text), { special: false });
-}
-
-const textOf = (text: string | readonly PromptPiece[]): string =>
-  typeof text === "string" ? text : text.map((piece) => piece.text).join("");
-
-/** A tokenizer that may know how its model's chats begin; `Tokens` are token ids or a promise of them. */
-export interface ChatEncoder<Tokens> {
-  encode(text: string, options?: EncodeOptions): Tokens;
-  encodeChat?(text: string | readonly PromptPiece[]): Tokens;
+export function encodeChat(
+  tokenizer: Tokenizer & Partial<Pick<VocabularyTokenizer, "encodeChat">>,
+  text: string | readonly PromptPiece[],
+): Int32Array {
+  if (tokenizer.encodeChat !== undefined) return tokenizer.encodeChat(text);
+  const whole = typeof text === "string" ? text : text.map((piece) => piece.text).join("");
+  return tokenizer.encode(whole, { special: false });
 }
 
 /** The tokenizer in the files of a model or in the metadata of a GGUF file. @throws INVALID_ARGUMENT, and as the two above */

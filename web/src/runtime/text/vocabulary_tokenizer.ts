@@ -5,7 +5,8 @@ import { fail, RopewalkError } from "../../core/base/errors.js";
 import { listOf } from "../../core/base/lists.js";
 import { checkOptions, optionNames, type OptionNames } from "../../core/base/options.js";
 import { show } from "../../core/base/show.js";
-import { assemble, type Assembly, type Templates } from "./components/templates.js";
+import { assemble, type Assembly, type Templates, type TypedTokens } from "./components/templates.js";
+import { collected, drained, type Encoding, type EncodingLimit, type LimitedTokens } from "./encoding_steps.js";
 import type { DecodeOptions, TokenStream, TokenTexts } from "./token_stream.js";
 import type { PromptPiece } from "./chat/control_tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
@@ -100,11 +101,18 @@ export interface Encoder {
    *
    * @param text without lone surrogates
    */
-  encode(text: string, parseSpecial: boolean): ArrayLike<number>;
+  encode(text: string, parseSpecial: boolean): Encoding;
   /** The tokens of a text in which no added token is looked for. Default: none that is special. */
-  encodePlain?(text: string): ArrayLike<number>;
+  encodePlain?(text: string): Encoding;
   /** Texts of added tokens that aren't special. */
   addedTexts?: readonly string[];
+}
+
+/** An input, whole or up to a limit. @internal */
+export interface LimitedInput extends TypedTokens {
+  /** Tokens that it has at least, without the special ones around texts. */
+  readonly least: number;
+  readonly isWhole: boolean;
 }
 
 /** A tokenizer made of a vocabulary, the texts of its tokens, and an encoder. */
@@ -130,14 +138,31 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options?: EncodeOptions): Int32Array {
-    const { parseSpecial, ...assembly } = this.#read(options, "encode()");
-    return assemble(this.#encoder.templates, [this.#tokensOf(text, parseSpecial, "text")], assembly).ids;
+    return finished(this.encodeSteps([text], options)).ids;
   }
 
   encodePair(first: string, second: string, options?: EncodeOptions): EncodedPair {
-    const { parseSpecial, ...assembly } = this.#read(options, "encodePair()");
-    const texts = [this.#tokensOf(first, parseSpecial, "first"), this.#tokensOf(second, parseSpecial, "second")];
-    return assemble(this.#encoder.templates, texts, assembly);
+    const { ids, typeIds } = finished(this.encodeSteps([first, second], options));
+    return { ids, typeIds };
+  }
+
+  /** encode() and encodePair() in steps. A text that is over the limit isn't encoded to its end. @internal */
+  *encodeSteps(
+    texts: readonly [string] | readonly [string, string],
+    options?: EncodeOptions,
+    limit?: EncodingLimit,
+  ): Generator<void, LimitedInput, void> {
+    const { parseSpecial, ...assembly } = this.#read(options, texts.length === 1 ? "encode()" : "encodePair()");
+    const fields = texts.length === 1 ? ["text"] : ["first", "second"];
+    const all: LimitedTokens[] = [];
+    for (const [i, text] of texts.entries())
+      all.push(yield* collected(this.#encoding(text, parseSpecial, fields[i]!), limit));
+    const input = assemble(
+      this.#encoder.templates,
+      all.map(({ tokens }) => tokens),
+      assembly,
+    );
+    return { ...input, ...sumOf(all) };
   }
 
   #read(options: EncodeOptions | undefined, call: keyof typeof ENCODE_OPTIONS): Assembly & { parseSpecial: boolean } {
@@ -150,11 +175,11 @@ export class VocabularyTokenizer implements Tokenizer {
     };
   }
 
-  #tokensOf(text: string, parseSpecial: boolean, field: string): ArrayLike<number> {
+  *#encoding(text: string, parseSpecial: boolean, field: string): Encoding {
     if (typeof text !== "string") fail("INVALID_ARGUMENT", field, `must be a string (got ${show(text)})`);
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
     try {
-      return this.#encoder.encode(wellFormed, parseSpecial);
+      yield* this.#encoder.encode(wellFormed, parseSpecial);
     } catch (error) {
       if (error instanceof RopewalkError) throw error;
       // V8's regular expressions fail for a word of four million characters
@@ -165,39 +190,59 @@ export class VocabularyTokenizer implements Tokenizer {
 
   /** @internal */
   encodeChat(text: string | readonly PromptPiece[]): Int32Array {
-    const tokens = typeof text === "string" ? this.encode(text, { special: false }) : this.#encodePieces(text);
+    return finished(this.encodeChatSteps(text)).ids;
+  }
+
+  /** encodeChat() in steps. @internal */
+  *encodeChatSteps(
+    text: string | readonly PromptPiece[],
+    limit?: EncodingLimit,
+  ): Generator<void, Omit<LimitedInput, "typeIds">, void> {
+    const input =
+      typeof text === "string"
+        ? yield* this.encodeSteps([text], { special: false }, limit)
+        : yield* this.#pieceSteps(text, limit);
+    const { ids, ...counts } = input;
     const begin = this.#beginsChats ? this.beginToken : undefined;
-    if (begin === undefined || tokens[0] === begin) return tokens;
-    const all = new Int32Array(tokens.length + 1);
+    if (begin === undefined || ids[0] === begin) return input;
+    const all = new Int32Array(ids.length + 1);
     all[0] = begin;
-    all.set(tokens, 1);
-    return all;
+    all.set(ids, 1);
+    return { ids: all, ...counts };
   }
 
   /** Encodes each piece by itself, as transformers does: after a line break, so that none gets the space that begins a text. */
-  #encodePieces(pieces: readonly PromptPiece[]): Int32Array {
-    const line = this.#encodePiece("\n", false);
-    const tokens = pieces.flatMap(({ text, isPlain }, i) => {
-      if (text === "") return [];
-      const after = this.#encodePiece(`\n${text}`, isPlain);
-      const isAfter = i > 0 && line.every((token, at) => after[at] === token);
-      const ids = isAfter ? after.slice(line.length) : this.#encodePiece(text, isPlain);
-      if (isPlain && ids.includes(this.idOf(text)!))
+  *#pieceSteps(
+    pieces: readonly PromptPiece[],
+    limit: EncodingLimit | undefined,
+  ): Generator<void, Omit<LimitedInput, "typeIds">, void> {
+    const line = drained(this.#piece("\n", false));
+    const ids: number[] = [];
+    for (const [i, { text, isPlain }] of pieces.entries()) {
+      if (text === "") continue;
+      const rest = limit && { ...limit, tokens: Math.max(0, limit.tokens - ids.length) };
+      const after = yield* collected(this.#piece(`\n${text}`, isPlain), rest);
+      const isAfter = i > 0 && line.every((token, at) => after.tokens[at] === token);
+      const piece = isAfter ? after : yield* collected(this.#piece(text, isPlain), rest);
+      const own = isAfter ? after.tokens.slice(line.length) : piece.tokens;
+      if (isPlain && own.includes(this.idOf(text)!))
         fail(
           "INVALID_ARGUMENT",
           "messages",
           `have ${show(text)}, which this vocabulary can't write as text`,
           advise.other("leave it out"),
         );
-      return ids;
-    });
-    return Int32Array.from(tokens);
+      const before = ids.length;
+      for (const token of own) ids.push(token);
+      if (!piece.isWhole)
+        return { ids: Int32Array.from(ids), least: before + piece.least - line.length, isWhole: false };
+    }
+    return { ids: Int32Array.from(ids), least: ids.length, isWhole: true };
   }
 
-  #encodePiece(text: string, isPlain: boolean): number[] {
+  #piece(text: string, isPlain: boolean): Encoding {
     const plain = isPlain ? this.#encoder.encodePlain?.(text) : undefined;
-    if (plain !== undefined) return Array.from(plain);
-    return Array.from(this.encode(text, { special: false, parseSpecial: !isPlain }));
+    return plain ?? this.#encoding(text, !isPlain, "text");
   }
 
   /**
@@ -240,4 +285,20 @@ export class VocabularyTokenizer implements Tokenizer {
   isSpecial(id: number): boolean {
     return this.#vocabulary.isSpecial(id);
   }
+}
+
+/** Runs all steps. */
+function finished<T>(steps: Generator<void, T, void>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** What the texts of an input have together. */
+function sumOf(texts: readonly LimitedTokens[]): { least: number; isWhole: boolean } {
+  return {
+    least: texts.reduce((sum, { least }) => sum + least, 0),
+    isWhole: texts.every(({ isWhole }) => isWhole),
+  };
 }

@@ -3,6 +3,7 @@ import { isDict } from "../../core/base/dict.js";
 import { fail } from "../../core/base/errors.js";
 import { show } from "../../core/base/show.js";
 import { idsIn, type Warn } from "./named_tokens.js";
+import { partSteps } from "./encoding_steps.js";
 import { PieceTexts } from "./piece_texts.js";
 import { AddedTokens, endTokensOf } from "./special_tokens.js";
 import { VocabularyTokenizer, type Tokenizer } from "./vocabulary_tokenizer.js";
@@ -29,7 +30,6 @@ export function readWorldTokenizer(text: unknown, config: object, generationConf
     beginsChats: false,
     templates: { single, pair: [...single, { text: 1, type: 0 }] },
     keepsEnd: config["truncation_side"] === "left",
-    encode: (whole, parseSpecial) =>
-      added.split(whole, parseSpecial).flatMap((part) => (typeof part === "number" ? part : encodeText(part))),
+    encode: (whole, parseSpecial) => partSteps(added.split(whole, parseSpecial), encodeText),
   });
 }

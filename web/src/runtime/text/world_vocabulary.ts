@@ -2,7 +2,7 @@
 import { show } from "../../core/base/show.js";
 import { fail } from "../../core/base/errors.js";
 import { numbersOf, readVocabulary, stringsOf, type GgufMetadata } from "./gguf_vocabulary.js";
-import type { PieceEncoder } from "./piece_encoder.js";
+import { ROUNDS, type TextEncoding } from "./encoding_steps.js";
 import type { PieceFormat } from "./piece_texts.js";
 import { TokenTree } from "./token_tree.js";
 import { byteLevelOf, toByteLevel, TOKEN_KINDS, Vocabulary } from "./vocabulary.js";
@@ -20,7 +20,7 @@ export const WORLD_FORMAT: PieceFormat = { encoding: "byte_level", spacePrefix: 
 const utf8 = new TextEncoder();
 
 /** Returns the encoder. Calls `refuse` if a byte has no token, so that some texts couldn't be encoded. */
-export function worldEncoder(vocabulary: Vocabulary, refuse: (message: string) => never): PieceEncoder {
+export function worldEncoder(vocabulary: Vocabulary, refuse: (message: string) => never): TextEncoding {
   const tree = new TokenTree();
   vocabulary.pieces.forEach((piece, id) => {
     if (piece !== undefined && vocabulary.kindOf(id) === TOKEN_KINDS.normal) tree.add(piece, id);
@@ -29,15 +29,18 @@ export function worldEncoder(vocabulary: Vocabulary, refuse: (message: string) =
     if (tree.longestAt(byteLevelOf(Uint8Array.of(byte)), 0) === undefined)
       refuse(`must have a token for each byte, so that every text can be encoded (got none for ${byte})`);
   }
-  return (text) => {
+  return function* (text) {
     const bytes = toByteLevel(text);
-    const tokens: number[] = [];
+    let tokens: number[] = [];
     for (let at = 0; at < bytes.length;) {
       const { id, end } = tree.longestAt(bytes, at)!;
       tokens.push(id);
       at = end;
+      if (tokens.length < ROUNDS) continue;
+      yield tokens;
+      tokens = [];
     }
-    return tokens;
+    yield tokens;
   };
 }
 

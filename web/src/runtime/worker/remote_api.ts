@@ -6,6 +6,7 @@ import type { Ropewalk } from "../ropewalk/ropewalk.js";
 import type { Adapter } from "../model/run/adapter.js";
 import { EMBED_OPTIONS, RANK_OPTIONS } from "../model/embed/options.js";
 import type { Model } from "../model/model.js";
+import { WRITTEN_PROMPT_OPTIONS } from "../model/prompt.js";
 import {
   ADAPTER_OPTIONS,
   MODEL_INFO_OPTIONS,
@@ -29,7 +30,7 @@ import {
 import type { Session } from "../model/session/session.js";
 import { TRACE_OPTIONS } from "../model/session/trace_options.js";
 import { CHAT_OPTIONS } from "../text/chat_options.js";
-import type { ChatEncoder, Tokenizer } from "../text/tokenizer.js";
+import type { Tokenizer } from "../text/tokenizer.js";
 import type { ModelSource } from "../files/model_files.js";
 import {
   ADAPTERS,
@@ -94,10 +95,12 @@ export const MODEL = {
   generateMany: stream([PROMPTS], GENERATE_MANY_OPTIONS, { warns: true }),
   promptTokens: read([PROMPT], { ...CHAT_OPTIONS, call: "promptTokens()" }, { warns: true }),
   readPrompt: read([PROMPT, PLAIN]),
+  writtenTokens: read([PLAIN], WRITTEN_PROMPT_OPTIONS),
   renderChat: read([PLAIN], CHAT_OPTIONS, { warns: true }),
   renderPrompt: read([PLAIN, PLAIN]),
   perplexity: read([TEXT], PERPLEXITY_OPTIONS),
   embed: read([TEXTS], EMBED_OPTIONS),
+  embedCounted: read([TEXTS], EMBED_OPTIONS),
   rank: read([QUERY, DOCUMENTS], RANK_OPTIONS),
   dispose: DISPOSE,
 } as const satisfies Rows<Model>;
@@ -120,14 +123,13 @@ export const TOKENIZER = {
   addsBegin: FACT,
   encode: read([PLAIN, PLAIN]),
   encodePair: read([PLAIN, PLAIN, PLAIN]),
-  encodeChat: read([PLAIN]),
   decode: read([TOKENS, PLAIN]),
   token: read([PLAIN]),
   bytes: read([PLAIN]),
   idOf: read([PLAIN]),
   isSpecial: read([PLAIN]),
   stream: here("generated pieces contain their text, and a message for each token would be slow"),
-} as const satisfies Rows<Tokenizer & Required<ChatEncoder<Int32Array>>>;
+} as const satisfies Rows<Tokenizer>;
 
 const KERNELS = "it works on arrays of the caller's thread, which load() of ropewalk does without copies";
 
@@ -243,10 +245,8 @@ export interface WorkerAdapter extends Remote<Adapter, typeof ADAPTER>, Disposin
  * A tokenizer in a Worker: like {@link Tokenizer}, but with promises. It has no `stream`, because generated pieces contain
  * their text.
  */
-export interface WorkerTokenizer extends Remote<Tokenizer, typeof TOKENIZER> {
-  /** @internal */
-  encodeChat(...args: Parameters<ChatEncoder<void>["encode"]>): Promise<Int32Array>;
-}
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- a name for the declarations
+export interface WorkerTokenizer extends Remote<Tokenizer, typeof TOKENIZER> {}
 
 /** Options for loading a model in a Worker. */
 export interface WorkerModelOptions extends ModelOptions {

@@ -36,7 +36,7 @@ export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "t
 }
 
 /**
- * A vector for each text, in the order of the texts. Batches have texts of similar lengths. A text's vector doesn't
+ * A vector for each text, in the order of the texts, and the number of tokens that were read. Batches have texts of similar lengths. A text's vector doesn't
  * depend on the other texts of its batch.
  * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_FILE, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
  * @internal
@@ -45,7 +45,7 @@ export async function runTexts(
   core: WholeTextsCore,
   given: readonly TextTokens[],
   run: TextRun,
-): Promise<Float32Array<ArrayBuffer>[]> {
+): Promise<{ vectors: Float32Array<ArrayBuffer>[]; tokens: number }> {
   const { signal, onProgress, size } = run;
   const texts = given.map((text, index) => fitted(text, index, run));
   const order = texts.map((_, index) => index).sort((a, b) => texts[a]!.tokens.length - texts[b]!.tokens.length);
@@ -73,7 +73,7 @@ export async function runTexts(
     await yielder.yieldIfDue();
   }
   signal?.throwIfAborted();
-  return vectors;
+  return { vectors, tokens: texts.reduce((sum, { tokens }) => sum + tokens.length, 0) };
 }
 
 /** What would let longer texts in; undefined if nothing does. @internal */
@@ -92,16 +92,16 @@ function fitted(
   index: number,
   { maxLength, longer, truncate, isSpecial, field: fieldOf, with: other }: TextRun,
 ): TextTokens {
-  const { tokens, types } = text;
+  const { tokens, types, least } = text;
   const field = fieldOf(index);
   if (tokens.length === 0) fail("INVALID_ARGUMENT", field, "has no tokens", advise.prompt({ as: "tokens" }));
-  if (tokens.length <= maxLength) return text;
+  if (tokens.length <= maxLength && least === undefined) return text;
   if (truncate !== true) {
     const together = other === undefined ? "" : ` with ${other}`;
     fail(
       "INVALID_ARGUMENT",
       field,
-      `has ${count(tokens.length, "token")}${together}, more than the model's ${maxLength}`,
+      `has ${least === undefined ? count(tokens.length, "token") : `${least} or more tokens`}${together}, more than the model's ${maxLength}`,
       advise.either(
         advise.other("split it"),
         advise.pass({ option: "truncate", value: "true" }),

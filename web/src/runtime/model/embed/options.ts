@@ -35,7 +35,7 @@ export interface EmbedOptions {
   truncate?: boolean;
   /** LoRA adapters that the texts are read with. Default: none. */
   adapters?: AdapterOptions;
-  /** Aborts between two batches. */
+  /** Aborts while texts are tokenized, and between two batches. */
   signal?: AbortSignal;
   /** Called after each batch of texts. */
   onProgress?: (progress: EmbedProgress) => void;

@@ -4,8 +4,10 @@ import { isDict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { listOf, tokenIds } from "../../../core/base/lists.js";
 import { isArray } from "../../../core/base/typed_arrays.js";
-import type { Tokenizer } from "../../text/tokenizer.js";
+import type { EncodingLimit } from "../../text/encoding_steps.js";
+import type { LimitedInput } from "../../text/vocabulary_tokenizer.js";
 import type { EmbeddingPlan } from "../plan/embedding_plan.js";
+import type { TextReader } from "../run/text_reader.js";
 import type { TextTokens } from "./whole_texts.js";
 
 /** A text, or its token ids with the special tokens that the model expects. */
@@ -16,19 +18,32 @@ export function isList(given: unknown): given is readonly TextInput[] {
   return isArray(given) && (given.length === 0 || typeof given[0] === "string" || typeof given[0] === "object");
 }
 
+/** How texts are read. @internal */
+export interface TextReading {
+  readonly reader: TextReader;
+  readonly limit: EncodingLimit;
+  readonly vocabularySize: number;
+}
+
 /** @internal */
-export function textTokens(
-  tokenizer: Tokenizer,
+export async function textTokens(
+  { reader, limit, vocabularySize }: TextReading,
   given: TextInput,
   prompt: string,
-  vocabularySize: number,
   field: string,
-): TextTokens {
-  if (typeof given === "string") return { tokens: tokenizer.encode(prompt + given) };
+): Promise<TextTokens> {
+  if (typeof given === "string") {
+    const read = await reader.text(prompt + given, undefined, limit);
+    return { tokens: read.ids, ...leastOf(read) };
+  }
+  await reader.pause();
   if (isDict(given) && "content" in given)
     fail("INVALID_ARGUMENT", field, "must be text or token ids", advise.code("of a chat message, pass its content"));
   return { tokens: tokenIds(given, vocabularySize, field) };
 }
+
+const leastOf = ({ isWhole, least }: Pick<LimitedInput, "isWhole" | "least">): Pick<TextTokens, "least"> =>
+  isWhole ? {} : { least };
 
 /**
  * The text of the prompt that the options name.
@@ -63,18 +78,18 @@ export function queryInput(given: unknown, vocabularySize: number): string | Int
  * @throws {@link RopewalkError} INVALID_ARGUMENT, UNSUPPORTED_MODEL (no tokenizer).
  * @internal
  */
-export function pairTokens(
-  tokenizer: Tokenizer,
+export async function pairTokens(
+  { reader, limit, vocabularySize }: TextReading,
   query: string | Int32Array,
   document: TextInput,
-  vocabularySize: number,
   tokenTypes: number,
   field: string,
-): TextTokens {
+): Promise<TextTokens> {
   if (typeof query === "string" && typeof document === "string") {
-    const { ids, typeIds } = tokenizer.encodePair(query, document);
-    return typed(ids, typeIds, tokenTypes);
+    const read = await reader.pair(query, document, limit);
+    return { ...typed(read.ids, read.typeIds, tokenTypes), ...leastOf(read) };
   }
+  await reader.pause();
   if (typeof query === "string" || typeof document === "string")
     return fail(
       "INVALID_ARGUMENT",

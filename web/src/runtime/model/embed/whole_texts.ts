@@ -15,6 +15,8 @@ export interface TextTokens {
   readonly tokens: Int32Array;
   /** The type of each token; absent if all are 0. */
   readonly types?: Int32Array;
+  /** Tokens of the text at least, if these are only the first ones. */
+  readonly least?: number;
 }
 
 /** The core's WholeTexts for the layers of a model. @internal */

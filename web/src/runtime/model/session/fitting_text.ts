@@ -2,7 +2,7 @@
 import * as advise from "../../../core/base/advice.js";
 import { count } from "../../../core/base/checks.js";
 import { fail } from "../../../core/base/errors.js";
-import type { Tokenizer } from "../../text/tokenizer.js";
+import type { TextReader } from "../run/text_reader.js";
 import { type AdaptersInUse, withAdapters } from "../run/adapters_in_use.js";
 import { readSession } from "./image.js";
 import type { RestoredRope } from "./options.js";
@@ -11,16 +11,24 @@ import type { SessionText } from "./text.js";
 const LARGER = advise.raise({ option: "contextLength" });
 
 /** The tokens of text or token ids to append. Throws CACHE_FULL. @internal */
-export function tokensToRead(text: SessionText, tokenizer: Tokenizer, given: string | Int32Array): Int32Array {
+export async function tokensToRead(
+  text: SessionText,
+  reader: TextReader,
+  given: string | Int32Array,
+): Promise<Int32Array> {
   const { length, contextLength } = text;
-  const tokens = typeof given === "string" ? tokenizer.encode(given, { special: length === 0 }) : given;
-  if (length + tokens.length > contextLength)
+  const limit = { tokens: contextLength - length, cuts: false };
+  const read = typeof given === "string" ? await reader.text(given, { special: length === 0 }, limit) : undefined;
+  const tokens = read?.ids ?? (given as Int32Array);
+  const least = read?.least ?? tokens.length;
+  const number = read?.isWhole === false ? `${least} or more` : String(least);
+  if (read?.isWhole === false || length + tokens.length > contextLength)
     fail(
       "CACHE_FULL",
       "tokens",
       length === 0
-        ? `${tokens.length} tokens don't fit into a context of ${contextLength}`
-        : `${tokens.length} more tokens don't fit: ${length} of ${contextLength} are used`,
+        ? `${number} tokens don't fit into a context of ${contextLength}`
+        : `${number} more tokens don't fit: ${length} of ${contextLength} are used`,
       length === 0 ? LARGER : advise.either(advise.call({ calls: ["shift", "rewind"] }), LARGER),
     );
   return tokens;

@@ -31,6 +31,7 @@ import {
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
 import { retuning } from "./retune.js";
 import type { SessionModel } from "./session_model.js";
+import { TextReader } from "../run/text_reader.js";
 import { restoreText, setAdapters, tokensToRead } from "./fitting_text.js";
 import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
@@ -375,7 +376,7 @@ export class Session implements Disposable {
     const text = this.#text;
     const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
     return this.#queue.run(call, "change", signal, async () => {
-      const tokens = tokensToRead(text, this.#model.tokenizer, given);
+      const tokens = await tokensToRead(text, new TextReader(this.#model.tokenizer, signal), given);
       const result = await read(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
       if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
       return result;

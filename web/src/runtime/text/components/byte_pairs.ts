@@ -1,28 +1,34 @@
 // The model BPE of a tokenizer.json, as Hugging Face's Rust library has it.
 import { show } from "../../../core/base/show.js";
 import { isArray } from "../../../core/base/typed_arrays.js";
+import type { Encoding, TextEncoding } from "../encoding_steps.js";
 import { MergeTable } from "../merge_table.js";
-import type { PieceEncoder } from "../piece_encoder.js";
 import { pieceOfByte } from "../vocabulary.js";
 import { invalid, type Options } from "./options.js";
+import { TokenBound } from "./token_bound.js";
 import { NoUnknownToken } from "./unknown_token.js";
 
 const utf8 = new TextEncoder();
 
 /** @throws INVALID_FILE, UNSUPPORTED_MODEL (tokenizer.json model) */
-export function readBytePairs(options: Options, ids: ReadonlyMap<string, number>): PieceEncoder {
+export function readBytePairs(options: Options, ids: ReadonlyMap<string, number>): TextEncoding {
   const dropout = options.value("dropout") ?? 0;
   if (dropout !== 0) options.wrong("dropout", "0 or null, as ids would be random", dropout);
   const prefix = options.text("continuing_subword_prefix", "");
   const table = readMerges(options, ids, utf8.encode(prefix).length);
-  const symbolsOf = symbolReader(options, ids, prefix);
+  const { symbolsOf, mayLose } = symbolReader(options, ids, prefix);
+  const bound = new TokenBound(() => ids.keys(), mayLose);
   const ignoresMerges = options.boolean("ignore_merges", false);
-  return (word) => {
+  return function* (word): Encoding {
     const whole = ignoresMerges ? ids.get(word) : undefined;
-    if (whole !== undefined) return [whole];
+    if (whole !== undefined) {
+      yield [whole];
+      return;
+    }
+    yield bound.least(word);
     const symbols = Int32Array.from(symbolsOf(word));
-    const count = table.merge(symbols, new Int32Array(symbols.length), symbols.length);
-    return Array.from(symbols.subarray(0, count));
+    const count = yield* table.merge(symbols, new Int32Array(symbols.length), symbols.length);
+    yield symbols.subarray(0, count);
   };
 }
 
@@ -54,7 +60,11 @@ function withoutStart(piece: string, bytes: number): string {
 }
 
 /** What the characters of a word are before any merge. */
-function symbolReader(options: Options, ids: ReadonlyMap<string, number>, prefix: string): (word: string) => number[] {
+function symbolReader(
+  options: Options,
+  ids: ReadonlyMap<string, number>,
+  prefix: string,
+): { symbolsOf: (word: string) => number[]; mayLose: (character: string) => boolean } {
   const suffix = options.text("end_of_word_suffix", "");
   const unknownToken = options.value("unk_token") === undefined ? undefined : options.text("unk_token");
   const fuses = options.boolean("fuse_unk", false);
@@ -68,7 +78,13 @@ function symbolReader(options: Options, ids: ReadonlyMap<string, number>, prefix
       );
     return id;
   };
-  return (word) => {
+  const isPlain = prefix === "" && suffix === "";
+  const mayLose = (character: string): boolean => {
+    if (!isPlain) return true; // a character's tokens depend on its place
+    if (ids.has(character) || (hasBytes && bytesOf(character) !== undefined)) return false;
+    return unknownToken === undefined || fuses;
+  };
+  const symbolsOf = (word: string): number[] => {
     const symbols: number[] = [];
     // as in the Rust library, bytes of a character come before an unknown token that stands before it
     let pending: number | undefined;
@@ -96,6 +112,7 @@ function symbolReader(options: Options, ids: ReadonlyMap<string, number>, prefix
     if (pending !== undefined) symbols.push(pending);
     return symbols;
   };
+  return { symbolsOf, mayLose };
 
   function bytesOf(text: string): number[] | undefined {
     const bytes = Array.from(utf8.encode(text), (byte) => ids.get(pieceOfByte(byte)));

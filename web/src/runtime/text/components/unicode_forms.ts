@@ -1,4 +1,5 @@
 // Unicode's normalization forms, of the version of Unicode that Hugging Face's Rust library has.
+import { withOrderedMarks } from "./canonical_order.js";
 import { rangesOf } from "../unicode/classes.js";
 import { DECOMPOSED_RUNS } from "../unicode/bert_runs.js";
 
@@ -24,7 +25,9 @@ function newerCharacters(): RegExp {
 /** A normalization form of a text. */
 export function toForm(text: string, form: Form): string {
   if (/^[\x00-\x7f]*$/.test(text)) return text;
-  if (!newerCharacters().test(text)) return text.normalize(form);
+  const normalize = (part: string): string =>
+    withOrderedMarks(part, form.startsWith("NFK") ? "NFKD" : "NFD").normalize(form);
+  if (!newerCharacters().test(text)) return normalize(text);
   const parts = text.split(newerCharacters()); // every other part is such a character
-  return parts.map((part, i) => (i % 2 === 0 ? part.normalize(form) : part)).join("");
+  return parts.map((part, i) => (i % 2 === 0 ? normalize(part) : part)).join("");
 }

@@ -1,4 +1,6 @@
 // Unigram: the tokens of a text whose scores have the largest sum. Kudo 2018, "Subword Regularization", by Viterbi's algorithm.
+import { type EncodingStep, ROUNDS } from "../encoding_steps.js";
+import { TokenBound } from "./token_bound.js";
 import { TokenTrie } from "./token_trie.js";
 import { NoUnknownToken } from "./unknown_token.js";
 
@@ -26,10 +28,15 @@ const NONE = -1;
 export const UNKNOWN_PENALTY = 10;
 
 /**
- * A function that splits texts. Of splits with the same sum the first wins that goes over the text from left to right. Unknown characters in
+ * A function that splits texts, in steps. Of splits with the same sum the first wins that goes over the text from left to right. Unknown characters in
  * a row are one unknown token. Takes time in proportion to the text's length times that of the longest token.
  */
-export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramTokens): (text: string) => TokenSpan[] {
+export function unigramEncoder({
+  tokens,
+  size,
+  unknown,
+  unknownScore,
+}: UnigramTokens): (text: string) => Generator<EncodingStep, TokenSpan[], void> {
   const trie = new TokenTrie();
   const scores = new Float64Array(size);
   for (const { text, id, score } of tokens) {
@@ -37,7 +44,16 @@ export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramT
     scores[id] = score;
   }
 
-  return (text) => {
+  const pieces = Array.from(tokens, ({ text }) => text);
+  const characters = new Set(pieces.filter((piece) => piece.length === (piece.codePointAt(0)! > 0xffff ? 2 : 1)));
+  const unknownTexts = Array.from(tokens, ({ id, text }) => (id === unknown ? text : "")).join("");
+  // unknown characters in a row are one token
+  const mayLose = (character: string): boolean => !characters.has(character) || unknownTexts.includes(character);
+  const bound = new TokenBound(() => pieces, mayLose);
+
+  return function* (text) {
+    if (text.length > ROUNDS) yield bound.least(text);
+    let rounds = 0;
     // for each end of a part of the text: the sum of the best split, and its last token
     const sums = new Float64Array(text.length + 1);
     const ids = new Int32Array(text.length + 1);
@@ -51,6 +67,7 @@ export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramT
       starts[end] = start;
     };
     for (let start = 0, next = 0; start < text.length; start = next) {
+      if (++rounds % ROUNDS === 0) yield 0;
       next = start + (text.codePointAt(start)! > 0xffff ? 2 : 1);
       let hasCharacter = false;
       let node = trie.step(0, text.charCodeAt(start));
@@ -69,6 +86,7 @@ export function unigramEncoder({ tokens, size, unknown, unknownScore }: UnigramT
 
     const spans: { id: number; start: number; end: number }[] = [];
     for (let end = text.length; end > 0; end = starts[end]!) {
+      if (++rounds % ROUNDS === 0) yield 0;
       const last = spans.at(-1);
       if (last !== undefined && ids[end] === unknown && last.id === unknown) last.start = starts[end]!;
       else spans.push({ id: ids[end]!, start: starts[end]!, end });
