@@ -34,6 +34,18 @@ const withTinyModel = (use) =>
     await use(path, folder);
   });
 
+test("a piped prompt has no line break at its end, as one in quotes", async () => {
+  const prompt = "the cat\nthe dog";
+  const run = async (argument, input) => {
+    const flags = ["generate", llama, argument, "-n", "8", "--temperature", "0", "--json"];
+    const { text, prompt } = JSON.parse((await ropewalk(flags, { input })).stdout);
+    return { text, tokens: prompt.tokens };
+  };
+  const expected = await run(prompt);
+  for (const end of ["", "\n", "\r\n"]) assert.deepEqual(await run("-", prompt + end), expected, JSON.stringify(end));
+  assert.notDeepEqual(await run("-", `${prompt}\n\n`), expected); // only one goes
+});
+
 test("--kv stores keys and values in another type, and --ignore-end goes on after an end token", async () => {
   const flags = ["generate", llama, "the cat", "-n", "40", "--temperature", "0", "--json"];
   const run = async (...more) => JSON.parse((await ropewalk([...flags, ...more])).stdout);

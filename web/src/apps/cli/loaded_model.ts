@@ -13,7 +13,8 @@ import { warningInCommandWords, type WarningWords } from "./command_words.js";
 import type { KvFlags } from "./kv_option.js";
 import { fallbackWarnings, type QuantizeFlags, unusedWarnings } from "./quantize_option.js";
 import { type RopeFlags, ropeOverridesFrom } from "./rope_options.js";
-import { type ProgressBar, type Terminal, withProgress } from "./terminal.js";
+import type { ProgressBar } from "./progress_bar.js";
+import { type Terminal, withProgress } from "./terminal.js";
 
 /** Throws UNSUPPORTED_MODEL for a model that generates no text. */
 export function requireText({ info }: Pick<Model, "info">, otherwise?: string): void {
@@ -110,7 +111,7 @@ export async function withModel<T, Given extends Loaded>(
       onWarning: (message, warning) => given.push([message, warning]),
       onProgress: ({ loaded, total, stage }) => stage === "weights" && update(loaded, total),
     });
-  const model = await withProgress(terminal, `Loading ${source}`, load);
+  const model = await withProgress(terminal, `Loading ${source}`, "bytes", load);
   const { formats, loadedFormats, hub } = model.info;
   if (hub !== undefined) terminal.note(choiceLine(hub));
   const warnings = [

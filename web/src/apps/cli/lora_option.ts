@@ -55,7 +55,7 @@ export async function loadAdapters(
   const adapters = [];
   for (const { source, scale } of lora) {
     const options = { signal, ...(await hubOptions()), onWarning: (text: string) => terminal.note(`warning: ${text}`) };
-    const adapter = await withProgress(terminal, `Loading ${source}`, (update) =>
+    const adapter = await withProgress(terminal, `Loading ${source}`, "bytes", (update) =>
       withFieldNames(
         (field) => (field === "folder: files" ? source : field), // else it is the model's
         () => model.loadAdapter(source, { ...options, onProgress: ({ loaded, total }) => update(loaded, total) }),

@@ -1,8 +1,8 @@
 // Output of a command: text for people, JSON for programs, tables, colors and progress bars.
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
-import progress from "cli-progress";
 import { printable, printableText } from "../../core/base/show.js";
+import { NO_BAR, type ProgressBar, progressBar, type Unit } from "./progress_bar.js";
 
 /** A color or text style of Node's styleText(). */
 export type Format = Parameters<typeof styleText>[0];
@@ -13,14 +13,6 @@ export interface TableStyle {
   align?: string;
   /** Column names, above a line. */
   head?: readonly string[];
-}
-
-/** A progress bar. */
-export interface ProgressBar {
-  /** Sets the progress, and the total if it wasn't known before. */
-  update(value: number, total?: number): void;
-  /** Removes the bar. Can be called again. */
-  stop(): void;
 }
 
 /**
@@ -46,18 +38,19 @@ export interface Terminal {
   style(format: Format, text: string): string;
   /** Aligns rows in columns, with two spaces between them. */
   table(rows: readonly (readonly string[])[], style?: TableStyle): string;
-  /** Shows a progress bar on stderr. Does nothing with --json or if stderr isn't a terminal. */
-  progress(label: string, total?: number): ProgressBar;
+  /** Shows a progress bar on stderr once the total is known. Does nothing with --json or if stderr isn't a terminal. */
+  progress(label: string, unit: Unit, total?: number): ProgressBar;
 }
 
 /** Shows a progress bar during `work`. `update` is {@link ProgressBar.update}. */
 export async function withProgress<Value>(
   terminal: Terminal,
   label: string,
+  unit: Unit,
   work: (update: ProgressBar["update"]) => Promise<Value>,
   total?: number,
 ): Promise<Value> {
-  const bar = terminal.progress(label, total);
+  const bar = terminal.progress(label, unit, total);
   try {
     return await work((done, newTotal) => bar.update(done, newTotal));
   } finally {
@@ -73,8 +66,6 @@ export interface TerminalOptions {
 
 /** Stands for ESC in styled text until it is written. Random, so that no file has it. */
 const STYLE_MARK = `\ufdd0${randomUUID()}\ufdd1`;
-
-const NO_BAR: ProgressBar = { update: () => undefined, stop: () => undefined };
 
 /** The terminal of this process. */
 export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
@@ -97,7 +88,8 @@ export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
         ? styleText(format, printable(text), { validateStream: false }).replaceAll("\u001b", STYLE_MARK)
         : text,
     table: formatTable,
-    progress: (label, total = 0) => (json || !process.stderr.isTTY ? NO_BAR : progressBar(printable(label), total)),
+    progress: (label, unit, total) =>
+      json || !process.stderr.isTTY ? NO_BAR : progressBar(printable(label), unit, total),
   };
 }
 
@@ -143,24 +135,4 @@ function visibleLength(text: string): number {
 
 function withStyles(text: string): string {
   return text.replaceAll(STYLE_MARK, "\u001b");
-}
-
-function progressBar(label: string, total: number): ProgressBar {
-  const bar = new progress.SingleBar(
-    {
-      format: `${label} {bar} {percentage} % · {eta_formatted}`,
-      hideCursor: true,
-      clearOnComplete: true,
-      etaBuffer: 20,
-    },
-    progress.Presets.shades_classic,
-  );
-  bar.start(total, 0);
-  return {
-    update(value, newTotal) {
-      if (newTotal !== undefined) bar.setTotal(newTotal);
-      bar.update(value);
-    },
-    stop: () => bar.stop(),
-  };
 }

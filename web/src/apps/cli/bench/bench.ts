@@ -76,7 +76,9 @@ async function run(
     build: rw.build,
     threads: rw.threads,
   };
-  const rotation = await withProgress(terminal, "Rotating", (onRound) => benchRotation(rw, rounds, signal, onRound));
+  const rotation = await withProgress(terminal, "Rotating", "rounds", (onRound) =>
+    benchRotation(rw, rounds, signal, onRound),
+  );
   const measured = source === undefined ? undefined : await measureModel(terminal, rw, source, rounds, options);
   terminal.result({ machine, rounds, rotation, ...measured?.json });
   terminal.print(
@@ -102,7 +104,7 @@ function measureModel(
   const start = performance.now();
   const measure = async (model: Model): Promise<MeasuredModel> => {
     const loadingSeconds = (performance.now() - start) / 1000;
-    const lines = await withProgress(terminal, "Measuring", (onRound) =>
+    const lines = await withProgress(terminal, "Measuring", "rounds", (onRound) =>
       benchModel(model, rounds, options.signal, onRound),
     );
     const memory = { ...model.info.memory, wasm: rw.memoryBytes };

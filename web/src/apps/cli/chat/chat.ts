@@ -9,8 +9,14 @@ import type { Model } from "../../../index.node.js";
 import { withFieldNames } from "../../../core/base/field_names.js";
 import { ropeSummary, formatSpeed } from "../format.js";
 import { formatFrom } from "../generate/format_flags.js";
-import { samplingFrom } from "../generate/sampling.js";
-import { addTextOptions, type TextFlags, withTextModel } from "../generate/text_command.js";
+import { samplingFrom, seedOption, temperatureOption } from "../generate/sampling.js";
+import {
+  addTextOptions,
+  contextOption,
+  type TextFlags,
+  whenFullOption,
+  withTextModel,
+} from "../generate/text_command.js";
 import { interruptible } from "../interrupt.js";
 import {
   chatTemplateOption,
@@ -20,6 +26,7 @@ import {
   modelSummary,
   requireTemplate,
 } from "../loaded_model.js";
+import { GROUPS } from "../option_groups.js";
 import { parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import { errorInWords } from "../report_error.js";
@@ -47,16 +54,22 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .summary("chat with a model")
     .description("Chat with a model that has a chat template. If stdin isn't a terminal, each line of it is a message.")
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
+    .optionsGroup(GROUPS.common)
     .option("--system <text>", "system message (default: none)")
-    .addOption(chatTemplateOption())
-    .addOption(messageOptions()[0]!)
-    .addOption(messageOptions()[1]!)
     .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
+    .addOption(contextOption())
+    .addOption(temperatureOption())
+    .addOption(seedOption())
     .option(
       "--session <file>",
       "continue the chat in this file if there is one, with its RoPE and context length unless options give others, and save it there at the end",
-    );
-  addTextOptions(command, "extend", "remove the oldest messages");
+    )
+    .optionsGroup(GROUPS.messages)
+    .addOption(chatTemplateOption())
+    .addOption(messageOptions()[0]!)
+    .addOption(messageOptions()[1]!)
+    .addOption(whenFullOption("extend", "remove the oldest messages"));
+  addTextOptions(command);
   command
     .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
     .action((model: string, flags: Flags) =>

@@ -10,7 +10,8 @@ import { parseInteger } from "../options.js";
 import { addQuantize } from "./quantize.js";
 import { refuseInputs } from "../command_inputs.js";
 import { isUrl } from "../source.js";
-import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import type { ProgressBar } from "../progress_bar.js";
+import { type Terminal, withProgress } from "../terminal.js";
 
 interface Flags extends HeadFlags, PairingChange {
   output: string;
@@ -80,7 +81,7 @@ async function convert(terminal: Terminal, input: string, flags: Flags): Promise
   const rw = await load({ threads: 1 });
   const convertInput = (update: ProgressBar["update"]): Promise<string[]> =>
     convertFile(rw, input, output, { from, to }, heads, pattern, update);
-  const converted = await withProgress(terminal, `Converting ${input}`, convertInput);
+  const converted = await withProgress(terminal, `Converting ${input}`, "bytes", convertInput);
   terminal.print(
     `${output}: ${converted.length} tensors from ${from} to ${to} (${converted.slice(0, 2).join(", ")}${converted.length > 2 ? ", …" : ""})`,
   );

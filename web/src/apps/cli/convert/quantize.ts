@@ -75,7 +75,7 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
   );
   if (!terminal.json) for (const warning of warnings) terminal.note(`warning: ${warning}`);
   let bytes = 0;
-  await withProgress(terminal, `Quantizing ${input}`, (update) =>
+  await withProgress(terminal, `Quantizing ${input}`, "bytes", (update) =>
     writeFileAtomically(
       output,
       async (file, signal) => {

@@ -8,7 +8,8 @@ import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
-import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import type { ProgressBar } from "../progress_bar.js";
+import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { shownText, textArguments } from "./text_arguments.js";
 
@@ -83,7 +84,7 @@ async function run(
         ...(truncate && { truncate }),
         ...adapters,
       });
-    const vectors = await withProgress(terminal, "Embedding", embed, texts.length);
+    const vectors = await withProgress(terminal, "Embedding", "texts", embed, texts.length);
     const { name, embedding, ranks } = model.info;
     const used = usedOptions(flags, embedding);
     if (ranks) terminal.note("warning: a cross-encoder isn't trained for vectors; ropewalk rank gives its scores");

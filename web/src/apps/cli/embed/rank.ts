@@ -9,7 +9,8 @@ import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
-import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import type { ProgressBar } from "../progress_bar.js";
+import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { shownText, textArguments, textLines } from "./text_arguments.js";
 
@@ -71,7 +72,7 @@ async function run(
         ...(flags.truncate && { truncate: true }),
         ...adapters,
       });
-    const ranked = await withProgress(terminal, "Ranking", rank, documents.length);
+    const ranked = await withProgress(terminal, "Ranking", "texts", rank, documents.length);
     const best = ranked.slice(0, flags.top);
     terminal.result({
       model: model.info.name,

@@ -5,6 +5,7 @@ import { formatGrammar } from "../../../runtime/grammar/format.js";
 import type { GenerateOptions, OutputFormat } from "../../../index.node.js";
 import { renamed } from "../../../core/base/field_names.js";
 import { readTextFile } from "../input_file.js";
+import { GROUPS } from "../option_groups.js";
 import { repeatable } from "../options.js";
 
 /** Values of the options that {@link addFormatOptions} adds. */
@@ -27,6 +28,7 @@ const NAMES = {
 /** Adds the options, of which one may be given. */
 export function addFormatOptions(command: Command): void {
   command
+    .optionsGroup(GROUPS.format)
     .option("--json-object", "generate a JSON object")
     .option("--json-schema <file>", "generate JSON that matches the JSON schema in a file")
     .option("--regex <pattern>", "generate a text that a regular expression matches as a whole")

@@ -7,14 +7,22 @@ import type { FinishReason, GenerateOptions, Model, Piece, Session } from "../..
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, chatTokens, type MessageFlags, messageOptions, requireTemplate } from "../loaded_model.js";
+import { GROUPS } from "../option_groups.js";
 import { repeatable, parseInteger } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
 import { logprobsOf, logprobsTable, type TokenLogprobs } from "./logprobs.js";
-import { samplingFrom } from "./sampling.js";
+import { samplingFrom, seedOption, temperatureOption } from "./sampling.js";
 import { keepSession, openSession } from "./session_file.js";
-import { addTextOptions, type DraftOptions, type TextFlags, withTextModel } from "./text_command.js";
+import {
+  addTextOptions,
+  contextOption,
+  type DraftOptions,
+  type TextFlags,
+  whenFullOption,
+  withTextModel,
+} from "./text_command.js";
 
 interface Flags extends TextFlags, MessageFlags {
   maxTokens?: number;
@@ -61,26 +69,33 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .summary("generate text from a prompt")
     .description("Generate text that continues a prompt.")
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
-    .argument("<prompt>", "prompt; - reads it from stdin")
+    .argument("<prompt>", "prompt; - reads it from stdin, without a line break at its end")
+    .optionsGroup(GROUPS.common)
     .option(
       "-n, --max-tokens <n>",
       "maximum number of tokens to generate (default: as many as fit, or 1024 with --when-full shift or extend)",
       parseInteger(1),
     )
-    .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
-    .option("--ignore-end", "continue when the model generates an end token")
-    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 4)", parseInteger(0))
-    .option("--logprobs <n>", "show each token with the n most probable ones at its place", parseInteger(1))
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
+    .addOption(contextOption())
+    .addOption(temperatureOption())
+    .addOption(seedOption())
     .option(
       "--session <file>",
       "keep what was read in a file: a later prompt with the same beginning reads only the rest; the file is made or replaced",
     )
+    .option("--logprobs <n>", "show each token with the n most probable ones at its place", parseInteger(1))
+    .optionsGroup(GROUPS.messages)
     .addOption(chatTemplateOption())
     .addOption(messageOptions()[0]!)
-    .addOption(messageOptions()[1]!);
-  addTextOptions(command, "stop", "discard the older half");
+    .addOption(messageOptions()[1]!)
+    .optionsGroup(GROUPS.ending)
+    .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
+    .option("--ignore-end", "continue when the model generates an end token")
+    .addOption(whenFullOption("stop", "discard the older half"))
+    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 4)", parseInteger(0));
+  addTextOptions(command);
   command
     .addHelpText("after", EXAMPLES)
     .action((model: string, prompt: string, flags: Flags) =>
@@ -104,7 +119,7 @@ async function run(
     if (value !== undefined && !flags.chat) fail("INVALID_ARGUMENT", option, "needs --chat");
   const format = await formatFrom(flags);
   if (flags.session !== undefined) await checkOutputFile(flags.session, "--session");
-  const text = prompt === "-" ? await readStream(process.stdin) : prompt;
+  const text = prompt === "-" ? await readPrompt() : prompt;
   await withTextModel(terminal, source, flags, signal, async (model, options, drafting) => {
     const tokens = await tokensOf(terminal, model, text, flags);
     const session = await openSession(model, flags.session, options, tokens);
@@ -127,6 +142,11 @@ async function run(
       session.dispose();
     }
   });
+}
+
+/** Reads a prompt from stdin. `echo` ends it with a line break that isn't meant: models answer otherwise after one. */
+async function readPrompt(): Promise<string> {
+  return (await readStream(process.stdin)).replace(/\r?\n$/, "");
 }
 
 async function tokensOf(terminal: Terminal, model: Model, text: string, flags: Flags): Promise<Int32Array> {
@@ -168,7 +188,7 @@ async function generate(
   const start = performance.now();
   let promptEnd = start;
   const cached = session.length;
-  const bar = terminal.progress("Reading the prompt", prompt.length - cached);
+  const bar = terminal.progress("Reading the prompt", "tokens", prompt.length - cached);
   try {
     await session.append(prompt.subarray(cached), { signal, onProgress: ({ done, total }) => bar.update(done, total) });
     bar.stop();

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fail } from "../../../core/base/errors.js";
 import { SAMPLER_ORDERS, type SamplerOrder, type SamplingOptions, type GenerateOptions } from "../../../index.node.js";
+import { GROUPS } from "../option_groups.js";
 import { parseNumber, parseInteger, repeatable } from "../options.js";
 
 /** Values of the options that {@link addSamplingOptions} adds. */
@@ -31,14 +32,34 @@ export interface SamplingFlags {
   seed?: number;
 }
 
-/** Adds the options for sampling tokens. */
+/** The option --temperature. */
+export function temperatureOption(): Option {
+  return new Option(
+    "-t, --temperature <number>",
+    "sampling temperature; 0 always picks the most probable token (default: from the model, or 0.8)",
+  ).argParser(parseNumber(0));
+}
+
+/** The option --seed. */
+export function seedOption(): Option {
+  return new Option(
+    "--seed <n>",
+    "random seed; the same seed gives the same text (default: random, printed after the text)",
+  ).argParser(parseInteger(0));
+}
+
+/** The option --prompt-lookup. */
+export function promptLookupOption(): Option {
+  return new Option(
+    "--prompt-lookup <n>",
+    "guess up to n tokens at once from repeats of the text: faster, the same text (default: 0)",
+  ).argParser(parseInteger(0, 63));
+}
+
+/** Adds the options for sampling tokens, but for the temperature and the seed. */
 export function addSamplingOptions(command: Command): void {
   command
-    .option(
-      "-t, --temperature <number>",
-      "sampling temperature; 0 always picks the most probable token (default: from the model, or 0.8)",
-      parseNumber(0),
-    )
+    .optionsGroup(GROUPS.sampling)
     .option(
       "--top-k <n>",
       "sample from the n most probable tokens; 0: all (default: from the model, or 40)",
@@ -90,17 +111,7 @@ export function addSamplingOptions(command: Command): void {
       "text that no repeat contains; repeatable (default: line break, colon, quote, asterisk)",
       repeatable(String),
     )
-    .option(
-      "--prompt-lookup <n>",
-      "guess up to n tokens at once from repeats of the text: faster, the same text (default: 0)",
-      parseInteger(0, 63),
-    )
-    .option("--logit-bias <token=number>", "add to the logit of a token id; -inf forbids it; repeatable", parseBiases)
-    .option(
-      "--seed <n>",
-      "random seed; the same seed gives the same text (default: random, printed after the text)",
-      parseInteger(0),
-    );
+    .option("--logit-bias <token=number>", "add to the logit of a token id; -inf forbids it; repeatable", parseBiases);
 }
 
 /** Sampling options from the flags, always with a seed, so that a text can be reproduced. */

@@ -12,6 +12,7 @@ import {
 import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "../loaded_model.js";
 import { warningOfDraft } from "../command_words.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
+import { GROUPS } from "../option_groups.js";
 import { parseInteger } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -19,7 +20,7 @@ import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { addFormatOptions, type FormatFlags } from "./format_flags.js";
-import { addSamplingOptions, type SamplingFlags } from "./sampling.js";
+import { addSamplingOptions, promptLookupOption, type SamplingFlags } from "./sampling.js";
 
 /** Values of the options that {@link addTextOptions} adds, and of those that say how messages become a prompt. */
 export interface TextFlags
@@ -34,22 +35,33 @@ export interface TextFlags
 /** The options of `generate()` that --draft and --draft-tokens set. */
 export type DraftOptions = Pick<GenerateOptions, "draft" | "draftTokens">;
 
-/** Adds the options for the context, threads, sampling, the format and RoPE. `shift` says what --when-full shift does. */
-export function addTextOptions(command: Command, whenFull: FullPolicy, shift: string): void {
+/** The option --context. */
+export function contextOption(): Option {
+  return new Option("--context <n>", "context length in tokens (default: the trained length, at most 4096)").argParser(
+    parseInteger(1),
+  );
+}
+
+/** The option --when-full. `shift` says what it does when it is `shift`. */
+export function whenFullOption(whenFull: FullPolicy, shift: string): Option {
   const policies = `when the context is full: stop, ${shift} (shift), or extend it with YaRN`;
+  return new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull);
+}
+
+/** Adds the options for sampling, the format, memory and speed, and RoPE, each under its heading. */
+export function addTextOptions(command: Command): void {
+  addSamplingOptions(command);
+  addFormatOptions(command);
   command
-    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .optionsGroup(GROUPS.memory)
     .addOption(threadOption())
     .addOption(quantizeOption())
     .addOption(kvOption())
     .addOption(loraOption())
-    .addOption(new Option("--when-full <policy>", policies).choices(FULL_POLICIES).default(whenFull));
-  command
+    .addOption(promptLookupOption())
     .option("--draft <model>", "a smaller model with the same vocabulary that guesses tokens: the same text, faster")
     .option("--draft-tokens <n>", "the most tokens that --draft guesses at once (default: 7)", parseInteger(1, 63));
-  addSamplingOptions(command);
-  addFormatOptions(command);
-  addRopeOptions(command);
+  addRopeOptions(command.optionsGroup(GROUPS.rope));
 }
 
 /** Opens a model that generates text, its adapters and the model of --draft, calls `use`, and disposes of them. */

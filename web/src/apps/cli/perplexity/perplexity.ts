@@ -15,7 +15,8 @@ import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_positio
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type NamedScaling, parseScaling, type RopeFlags, SCALING } from "../rope_options.js";
-import { type ProgressBar, type Terminal, withProgress } from "../terminal.js";
+import type { ProgressBar } from "../progress_bar.js";
+import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
 interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags {
@@ -107,7 +108,7 @@ async function run(terminal: Terminal, source: string, path: string, flags: Flag
           signal,
           onProgress: ({ done, total }) => update(done, total),
         });
-      measured.push(await withProgress(terminal, scaling.name, measureScaling, tokens.length));
+      measured.push(await withProgress(terminal, scaling.name, "tokens", measureScaling, tokens.length));
     }
     const results =
       flags.byPosition === undefined ? measured.map((result) => ({ ...result, byPosition: undefined })) : measured;

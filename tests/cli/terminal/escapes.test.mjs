@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { tinyModel } from "../../examples/make_tiny_model.mjs";
-import { ggufBytes } from "../files/gguf_writer.mjs";
-import { safetensorsBytes } from "../files/safetensors_writer.mjs";
-import { ropewalk, withFolder } from "./program.mjs";
+import { tinyModel } from "../../../examples/make_tiny_model.mjs";
+import { ggufBytes } from "../../files/gguf_writer.mjs";
+import { safetensorsBytes } from "../../files/safetensors_writer.mjs";
+import { ropewalk, withFolder } from "../program.mjs";
 
 /** Clears the screen, sets the title, C1's CSI, and moves to the start of the line. */
 const EVIL = "\x1b[2J\x1b]0;title\x07\x9b31m\x85\r";
@@ -156,7 +156,7 @@ test("a config.json and safetensors with escape sequences", async () => {
 });
 
 test("a scaling that needs another flag", async () => {
-  const config = new URL("../../examples/configs/qwen2.5-7b.json", import.meta.url).pathname;
+  const config = new URL("../../../examples/configs/qwen2.5-7b.json", import.meta.url).pathname;
   for (const type of ["yarn", "dynamic_yarn", "ntk_by_parts"]) {
     const { status, stderr } = await ropewalk(["inspect", config, "--rope-type", type]);
     assert.equal(status, 2);
