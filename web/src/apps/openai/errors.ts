@@ -13,7 +13,8 @@ const SERVER_CODES: ReadonlySet<string> = new Set(["OUT_OF_MEMORY", "THREAD_LOST
 export function errorResponse(error: unknown): { status: number; body: ErrorBody } {
   if (!(error instanceof RopewalkError) || SERVER_CODES.has(error.code)) {
     const code = error instanceof RopewalkError ? error.code : null;
-    return { status: 500, body: errorBody(messageOf(error), "server_error", null, code) };
+    const isWorker = code === "THREAD_LOST" && (error as RopewalkError).field === "worker"; // there may be a new one soon
+    return { status: isWorker ? 503 : 500, body: errorBody(messageOf(error), "server_error", null, code) };
   }
   const isOfModel = /\.(gguf|safetensors)\b/.test(error.field); // the others are fields of the request
   const code = error.code === "CACHE_FULL" ? "context_length_exceeded" : error.code;

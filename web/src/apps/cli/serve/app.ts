@@ -5,8 +5,9 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { messageOf, show } from "../../../core/base/show.js";
+import { fail } from "../../../core/base/errors.js";
 import type { AdapterOptions } from "../../../index.node.js";
-import { type OpenAIClient, openaiClient } from "../../openai/client.js";
+import { type ModelList, type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
 import type { ServedModel } from "../../serving/served_model.js";
 import { eventStream, isChunks } from "./event_stream.js";
@@ -30,8 +31,6 @@ export interface AppSettings {
   isLocal: boolean;
   /** Model name in responses. */
   name: string | undefined;
-  /** Adapters of all requests. */
-  adapters: AdapterOptions | undefined;
   /** How chats are rendered. */
   chats?: Pick<NonNullable<Parameters<typeof openaiClient>[1]>, "templateName" | "parseSpecial" | "onWarning">;
 }
@@ -39,6 +38,8 @@ export interface AppSettings {
 /** The server, without its port. */
 export interface App {
   readonly fetch: Answer;
+  /** Answers with this model, and these adapters, from now on. Without one, requests get 503. */
+  use(model: ServedModel | undefined, adapters?: AdapterOptions): void;
   /** Number of requests that the model has been asked for. */
   requests(): number;
   /** Aborts what runs, waits for it for a few seconds, and frees the sessions. */
@@ -55,14 +56,15 @@ const CLOSING_MS = 5_000;
 
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
-export function createApp(model: ServedModel, settings: AppSettings): App {
-  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, adapters, chats } = settings;
-  const client = openaiClient(model, {
-    ...chats,
-    parallel,
-    ...(name !== undefined && { name }),
-    ...(adapters && { adapters }),
-  });
+/** After how many seconds to ask again while there is no model, or no place. */
+const RETRY_AFTER = "5";
+
+export function createApp(settings: AppSettings): App {
+  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, chats } = settings;
+  let client: OpenAIClient | undefined;
+  let models: ModelList = { object: "list", data: [] };
+  const ready = (): OpenAIClient =>
+    client ?? fail("THREAD_LOST", "worker", "the model is being loaded again, because its Worker has ended");
   const queue = new RequestQueue(parallel, maxQueue);
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
@@ -75,6 +77,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
   };
   app.onError((error, c) => {
     const { status, body } = failure(error);
+    if (status === 503) c.header("Retry-After", RETRY_AFTER);
     return c.json(body, status as 400);
   });
   app.notFound((c) =>
@@ -104,7 +107,8 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
     }),
   );
 
-  const answer = async (c: Context<Environment>, create: Create): Promise<Response> => {
+  const answer = async (c: Context<Environment>, createOf: (client: OpenAIClient) => unknown): Promise<Response> => {
+    ready();
     // pages of other sites can send any other type without being asked for their origin
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? ""))
       return c.json(errorBody("the content type must be application/json", "invalid_request_error"), 415);
@@ -121,7 +125,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
     const signal = AbortSignal.any([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
     const entered = queue.enter(signal);
     if (entered === undefined) {
-      c.header("Retry-After", "5");
+      c.header("Retry-After", RETRY_AFTER);
       return c.json(
         errorBody("too many requests are waiting; try again later", "rate_limit_error", null, "queue_full"),
         429,
@@ -140,6 +144,7 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
     let isStream = false;
     try {
       signal.throwIfAborted();
+      const create = createOf(ready()) as Create;
       const result = await create(body as never, { signal });
       if (!isChunks(result)) return c.json(result as object);
       const first = await result.next(); // errors until here have a status
@@ -150,29 +155,37 @@ export function createApp(model: ServedModel, settings: AppSettings): App {
     }
   };
 
-  const { create: chat } = client.chat.completions;
-  app.post("/v1/chat/completions", (c) => answer(c, chat as Create));
-  app.post("/v1/completions", (c) => answer(c, client.completions.create as Create));
-  app.post("/v1/embeddings", (c) => answer(c, client.embeddings.create as Create));
-  addReadPaths(app, client);
+  app.post("/v1/chat/completions", (c) => answer(c, ({ chat }) => chat.completions.create));
+  app.post("/v1/completions", (c) => answer(c, ({ completions }) => completions.create));
+  app.post("/v1/embeddings", (c) => answer(c, ({ embeddings }) => embeddings.create));
+  app.get("/health", (c) =>
+    client === undefined ? c.json({ status: "loading model" }, 503) : c.json({ status: "ok" }),
+  );
+  addModelPaths(app, () => models);
   refuseOtherMethods(app);
 
   return {
     fetch: (request, gone) => app.fetch(request, { gone }),
+    use: (model, adapters) => {
+      client?.dispose();
+      client =
+        model &&
+        openaiClient(model, { ...chats, parallel, ...(name !== undefined && { name }), ...(adapters && { adapters }) });
+      if (client !== undefined) models = client.models.list();
+    },
     requests: () => requests,
     close: async () => {
       closing.abort();
       await Promise.race([Promise.all(running), sleep(CLOSING_MS, undefined, { ref: false })]);
-      client.dispose();
+      client?.dispose();
     },
   };
 }
 
-function addReadPaths(app: Hono<Environment>, client: OpenAIClient): void {
-  app.get("/health", (c) => c.json({ status: "ok" }));
-  app.get("/v1/models", (c) => c.json(client.models.list()));
+function addModelPaths(app: Hono<Environment>, list: () => ModelList): void {
+  app.get("/v1/models", (c) => c.json(list()));
   app.get("/v1/models/:id", (c) => {
-    const [model] = client.models.list().data;
+    const [model] = list().data;
     const id = c.req.param("id");
     if (id === model!.id) return c.json(model);
     const message = `there is no model ${show(id)} here; this server has ${show(model!.id)}`;

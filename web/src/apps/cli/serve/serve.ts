@@ -13,13 +13,15 @@ import {
   messageOptionsFrom,
   modelOptions,
   modelSummary,
-  withModel,
 } from "../loaded_model.js";
 import { parseInteger, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
+import type { Listening } from "./listen.js";
+import type { ReloadedSource } from "./reloading.js";
+import type { WorkerModel } from "../../../worker.node.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
 
@@ -40,7 +42,8 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 const EXAMPLES = `
 Paths: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health. Requests share the steps of the model.
 The environment variable ROPEWALK_TOKEN is a token too, which other programs can't see in the list of processes.
-Ctrl-C closes the server (exit code 0).
+Ctrl-C closes the server (exit code 0). If the model's Worker ends, the model is loaded again, and requests get 503 meanwhile. If that
+happens three times within a minute, the server ends (exit code 1).
 
 Examples:
   ropewalk serve model.gguf
@@ -87,34 +90,49 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const isLocal = LOOPBACK.test(host);
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");
-  const { load } = await import("../../../worker.node.js");
-  const rw = await load({ threads: flags.threads, signal });
+  const { useWithReloads } = await import("./reloading.js");
+  const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
+  const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
+  const chats = {
+    ...messageOptionsFrom(flags),
+    onWarning: (message: string) => terminal.note(`warning: ${message}`),
+  };
+  const app = createApp({ token, origins: cors, ...limits, isLocal, name, chats });
+  let server: Listening | undefined;
+  const begin = async (model: WorkerModel): Promise<void> => {
+    server = await listen(app.fetch, host, port);
+    if (!isLocal && token === undefined)
+      terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
+    if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
+      terminal.note(
+        "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
+      );
+    terminal.note(modelSummary(model));
+    terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
+  };
+  const end = async (): Promise<void> => {
+    await app.close();
+    await server?.close();
+  };
   try {
-    await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-      const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
-      const { adapters } = await loadAdapters(terminal, model, flags, signal);
-      const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
-      const chats = {
-        ...messageOptionsFrom(flags),
-        onWarning: (message: string) => terminal.note(`warning: ${message}`),
-      };
-      const app = createApp(model, { token, origins: cors, ...limits, isLocal, name, adapters, chats });
-      const server = await listen(app.fetch, host, port);
-      if (!isLocal && token === undefined)
-        terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
-      if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
-        terminal.note(
-          "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
-        );
-      terminal.note(modelSummary(model));
-      terminal.note(`listening on ${server.address}/v1; Ctrl-C ends`);
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      await app.close();
-      await server.close();
-      terminal.result({ model: model.info.name, address: server.address, requests: app.requests() });
+    const from: ReloadedSource = {
+      source,
+      threads: flags.threads,
+      options: await modelOptions(flags, flags.context, signal),
+      adapters: async (model) => (await loadAdapters(terminal, model, flags, signal)).adapters,
+    };
+    const model = await useWithReloads(terminal, from, signal, {
+      async begin(model, adapters) {
+        app.use(model, adapters);
+        if (server === undefined) await begin(model);
+        else terminal.note("the model is loaded again");
+      },
+      pause: () => app.use(undefined),
+      end,
     });
+    terminal.result({ model, address: server!.address, requests: app.requests() });
   } finally {
-    await rw.dispose();
+    await end();
   }
 }
 
