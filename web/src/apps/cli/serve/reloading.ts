@@ -1,7 +1,7 @@
 // Loads the server's model in a Worker, and again when the Worker has ended by itself.
 import { fail, type RopewalkError } from "../../../core/base/errors.js";
 import type { AdapterOptions, ModelOptions } from "../../../index.node.js";
-import { load, type WorkerModel } from "../../../worker.node.js";
+import type { WorkerModel } from "../../../worker.node.js";
 import { withModel } from "../loaded_model.js";
 import type { Terminal } from "../terminal.js";
 
@@ -40,6 +40,7 @@ export async function useWithReloads(
   let name: string | undefined;
   let ends: number[] = [];
   const useOnce = async (): Promise<RopewalkError | undefined> => {
+    const { load } = await import("../../../worker.node.js");
     const rw = await load({ threads: from.threads, signal });
     try {
       return await withModel(terminal, rw, from.source, from.options, async (model) => {

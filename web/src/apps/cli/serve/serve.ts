@@ -20,7 +20,7 @@ import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { Listening } from "./listen.js";
-import type { ReloadedSource } from "./reloading.js";
+import { type ReloadedSource, useWithReloads } from "./reloading.js";
 import type { WorkerModel } from "../../../worker.node.js";
 import type { Terminal } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
@@ -90,7 +90,6 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const isLocal = LOOPBACK.test(host);
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");
-  const { useWithReloads } = await import("./reloading.js");
   const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
   const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
   const chats = {

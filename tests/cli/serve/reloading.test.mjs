@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import test from "node:test";
-import { post, serving } from "./server.mjs";
+import { post, serving } from "../server.mjs";
 
 /** In the server: SIGUSR2 ends the Worker, as a crash does. */
 const ENDING = `
