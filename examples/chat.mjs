@@ -4,7 +4,7 @@
 import { createInterface } from "node:readline/promises";
 import { load } from "ropewalk";
 import { tinyModelBytes } from "./make_tiny_model.mjs";
-import { bringTo, describeRope, speed } from "./model_text.js";
+import { describeRope, speed } from "./model_text.js";
 
 const [source, system] = process.argv.slice(2);
 const maxTokens = 256; // of an answer
@@ -31,11 +31,9 @@ async function answer() {
   const start = performance.now();
   let [count, first] = [0, start];
   try {
-    const prompt = await model.promptTokens(messages);
-    while (session.contextLength < prompt.length + maxTokens) session.extend(); // by YaRN
-    await bringTo(session, prompt, { signal });
-    first = performance.now();
-    for await (const { text } of session.generate({ maxTokens, signal })) {
+    // reads only what is new since the last answer; a full context is extended by YaRN
+    for await (const { text } of session.chat(messages, { maxTokens, whenFull: "extend", signal })) {
+      if (count === 0) first = performance.now();
       process.stdout.write(text);
       answered.content += text;
       count += 1;

@@ -1,4 +1,4 @@
-// Formatting and session helpers shared by the examples that run models.
+// Formatting shared by the examples that run models.
 
 /** One line about a RoPE: type, base and factor. */
 export function describeRope(rope) {
@@ -20,16 +20,4 @@ export function size(bytes) {
 export function speed(tokens, milliseconds) {
   const rate = (tokens * 1000) / Math.max(milliseconds, 0.001);
   return `${rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en")} tokens/s`;
-}
-
-/**
- * Brings a session to a prompt: keeps the tokens that both have in common at the start, and appends the rest. Works with a session of this thread
- * or of a Worker.
- */
-export async function bringTo(session, prompt, options) {
-  const tokens = await session.tokens;
-  let same = 0;
-  while (same < tokens.length && same < prompt.length && tokens[same] === prompt[same]) same += 1;
-  await session.rewind(same);
-  await session.append(prompt.slice(same), options);
 }

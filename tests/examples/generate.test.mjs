@@ -95,7 +95,8 @@ describe("chat.mjs", () => {
   }
 
   test("answers each message in one context, which it extends if needed", async () => {
-    const { code, output } = await chat(["Where is the rope walk?", "And the quay?", ""], made);
+    const long = "And the quay? ".repeat(30);
+    const { code, output } = await chat(["Where is the rope walk?", long, ""], made);
     assert.equal(code, 0, output);
     const answers = [
       ...output.matchAll(/^ {2}\([\d,.]+ tokens\/s after [\d.]+ s; (\d+) of (\d+) tokens; RoPE (.*)\)$/gm),
@@ -107,7 +108,14 @@ describe("chat.mjs", () => {
       rope,
     }));
     assert.ok(first.used > 0 && second.used > first.used, output);
-    assert.deepEqual({ length: first.length, rope: first.rope }, { length: 512, rope: "yarn, base 10,000, factor 2" });
+    for (const { used, length, rope } of [first, second]) {
+      const factor = length / 256;
+      assert.deepEqual(
+        { fits: used <= length, rope },
+        { fits: true, rope: factor === 1 ? "plain, base 10,000" : `yarn, base 10,000, factor ${factor}` },
+      );
+    }
+    assert.ok(second.length > 256, output); // the message alone is longer
   });
 
   test("reports that a model has no chat template, and continues", async () => {

@@ -77,7 +77,7 @@ describe("the declarations", () => {
     const [, body] = new RegExp(`interface ${name} \\{\n([\\s\\S]*?)\n\\}`).exec(api);
     return new Map([...body.matchAll(/^ {4}(?:readonly )?(\w+)(.*);$/gm)].map(([, member, type]) => [member, type]));
   };
-  const internal = ["onWarning", "readPrompt", "renderPrompt", "writtenTokens", "embedCounted"];
+  const internal = ["onWarning", "readPrompt", "renderPrompt", "writtenTokens", "embedCounted", "bringTo"];
 
   for (const [kind, local] of Object.entries(CLASSES)) {
     const name = `Worker${kind[0].toUpperCase()}${kind.slice(1)}`;

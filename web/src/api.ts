@@ -77,6 +77,8 @@ export {
   type ForkOptions,
   FULL_POLICIES,
   type FullPolicy,
+  type ChatTurnOptions,
+  type CompleteOptions,
   type GenerateManyOptions,
   type GenerateOptions,
   type ModelGenerateOptions,
@@ -102,6 +104,7 @@ export type { OwnBytes, WasmModule } from "./core/base/platform_types.js";
 export type { ModelMemory } from "./runtime/model/run/memory.js";
 export type { Adapter, AdapterInfo } from "./runtime/model/run/adapter.js";
 export type { AdapterOptions, LoadedAdapter, ScaledAdapter } from "./runtime/model/run/adapters_in_use.js";
+export type { Completion } from "./runtime/model/completion.js";
 export type { EmbeddingInfo, Model, ModelInfo, Prompt, Ranked } from "./runtime/model/model.js";
 export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "./runtime/model/run/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "./runtime/model/embed/options.js";

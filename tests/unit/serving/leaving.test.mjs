@@ -10,9 +10,8 @@ function endlessModel() {
   reading.begun = new Promise((resolve) => (reading.begin = resolve));
   const session = {
     tokens: [],
-    rewind: () => undefined,
     dispose: () => undefined,
-    append: (_tokens, { signal }) =>
+    bringTo: (_tokens, { signal }) =>
       new Promise((_resolve, reject) => {
         reading.begin();
         signal.addEventListener("abort", () => {

@@ -44,17 +44,17 @@ class SlowSession {
     return this.#next(() => [...this.state]);
   }
 
-  rewind(length) {
-    return this.#next(() => void (this.state.length = length));
-  }
-
-  append(tokens) {
+  bringTo(prompt) {
     return this.#next(async () => {
-      for (const token of tokens) {
+      const changed = this.state.findIndex((token, i) => token !== prompt[i]);
+      if (changed >= 0) this.state.length = changed;
+      const kept = this.state.length;
+      for (const token of prompt.slice(kept)) {
         await this.model.read(token);
         this.#check();
         this.state.push(token);
       }
+      return kept;
     });
   }
 

@@ -39,17 +39,15 @@ export class Conversation {
     options: { maxTokens: number; temperature: number; signal: AbortSignal },
   ): AsyncGenerator<Piece, void, void> {
     const { session, model } = this;
-    const { signal } = options;
     if (model.chatTemplate === undefined) {
-      await session.append(text, { signal });
+      await session.append(text, { signal: options.signal });
       yield* session.generate(options);
       return;
     }
     const messages: ChatMessage[] = [...this.#messages, { role: "user", content: text }];
-    await bringTo(session, await model.promptTokens(messages), signal);
     const answer = { role: "assistant", content: "" };
-    this.#messages = [...messages, answer];
-    for await (const piece of session.generate(options)) {
+    for await (const piece of session.chat(messages, options)) {
+      this.#messages = [...messages, answer];
       answer.content += piece.text;
       yield piece;
     }
@@ -93,13 +91,4 @@ export class Conversation {
     await this.session.rewind(this.session.length - 1);
     await this.session.append([last]);
   }
-}
-
-/** Brings a session to a prompt: keeps the tokens that both have in common at the start, and appends the rest. */
-async function bringTo(session: WorkerSession, prompt: Int32Array, signal: AbortSignal): Promise<void> {
-  const tokens = await session.tokens;
-  let same = 0;
-  while (same < tokens.length && same < prompt.length && tokens[same] === prompt[same]) same += 1;
-  await session.rewind(same);
-  await session.append(prompt.slice(same), { signal });
 }

@@ -131,9 +131,7 @@ export class PromptSessions {
     slot.session ??= await this.#ofCall(call, (async () => this.#model.session(this.#adapting))());
     const session = slot.session!;
     slot.prompt = prompt;
-    const cached = commonLength(await session.tokens, prompt);
-    await session.rewind(cached);
-    await session.append(prompt.subarray(cached), signal && { signal });
+    const cached = await session.bringTo(prompt, signal && { signal });
     return { session, cached };
   }
 

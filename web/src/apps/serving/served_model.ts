@@ -28,8 +28,8 @@ export interface ServedTokenizer {
 /** A session, here or in a Worker. */
 export interface ServedSession {
   readonly tokens: Awaitable<readonly number[]>;
-  rewind(length: number): Awaitable<void>;
-  append(tokens: Iterable<number>, options?: SessionAppendOptions): Promise<void>;
+  /** @internal */
+  bringTo(prompt: Iterable<number>, options?: SessionAppendOptions): Promise<number>;
   generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void>;
   fork(): Awaitable<ServedSession>;
   dispose(): Awaitable<void>;

@@ -19,8 +19,10 @@ import { MODEL_INFO_OPTIONS, type ModelOptions } from "./run/options.js";
 import { quantizeWeights } from "./weights/quantize.js";
 import { readModelOptions } from "./run/read_options.js";
 import { readRopeTensors } from "./config/rope_tensors.js";
+import { chatTokens } from "./prompt.js";
 import type { SamplingOptions } from "./session/sampling_options.js";
 import { checkContext } from "./session/options.js";
+import type { SessionModel } from "./session/session_model.js";
 import { lengthWarning } from "./session/supported_length.js";
 import type { WeightMapping } from "./weights/weight_mapping.js";
 
@@ -78,7 +80,17 @@ export async function loadModel(
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
   const { keptFiles = inOpfs } = environment.files;
-  const parts = { core, tokenizer, cacheSettings, sampling, formats, keptFiles };
+  const chats = { info, tokenizer, chatTemplates };
+  const parts: SessionModel = {
+    core,
+    tokenizer,
+    cacheSettings,
+    sampling,
+    formats,
+    chatTokens: (messages, given) =>
+      chatTokens(chats, messages, { ...(options.onWarning && { onWarning: options.onWarning }), ...given }),
+    keptFiles,
+  };
   return new Model(parts, info, chatTemplates, { files: environment.files, mappings }, options.onWarning);
 }
 

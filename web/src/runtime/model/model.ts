@@ -5,7 +5,7 @@ import { disposeSymbol } from "../../core/base/dispose.js";
 import * as advise from "../../core/base/advice.js";
 import { fail } from "../../core/base/errors.js";
 import { checkOptions } from "../../core/base/options.js";
-import type { HubChoice, ModelSource, StoredTensor } from "../files/model_files.js";
+import type { ModelSource } from "../files/model_files.js";
 import type { ChatMessage, ChatOptions, ChatPrompt, ChatTemplates, PromptOptions } from "../text/chat_template.js";
 import { splitChatOptions } from "../text/chat_options.js";
 import type { OnWarning } from "../text/chat/problems.js";
@@ -24,11 +24,11 @@ import {
   type WrittenPrompt,
 } from "./prompt.js";
 import { type ReadText, TextReader } from "./run/text_reader.js";
-import type { ModelMemory } from "./run/memory.js";
 import type { ModelCore } from "./run/model_core.js";
-import { type ModelLayer, ropeOf } from "./plan/model_plan.js";
+import { ropeOf } from "./plan/model_plan.js";
 import { embedTexts, type EmbeddingModel, rankDocuments } from "./embed/calls.js";
-import type { EmbeddingInfo, Ranked } from "./embed/info.js";
+import type { Ranked } from "./embed/info.js";
+import type { ModelInfo } from "./info.js";
 import type { EmbedOptions, RankOptions } from "./embed/options.js";
 import { isList, type TextInput } from "./embed/text_input.js";
 import { WholeTextsCore } from "./embed/whole_texts.js";
@@ -38,6 +38,8 @@ import { generateMany, type IndexedPiece, readBatchSize, readPrompt, tokensOfPro
 import { type Piece, readGenerateOptions } from "./session/generate.js";
 import {
   checkContext,
+  COMPLETE_OPTIONS,
+  type CompleteOptions,
   GENERATE_MANY_OPTIONS,
   type GenerateManyOptions,
   MODEL_GENERATE_OPTIONS,
@@ -47,48 +49,14 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from "./session/options.js";
-import { openSession } from "./session/open_session.js";
+import { type Completion, completionOf } from "./completion.js";
+import { openSession } from "./open_session.js";
 import { Session } from "./session/session.js";
 import type { SessionModel } from "./session/session_model.js";
 
 export type { Prompt } from "./prompt.js";
 export type { EmbeddingInfo, Ranked } from "./embed/info.js";
-
-/** Description of a model. It's read from headers, without loading weights. */
-export interface ModelInfo {
-  /** Name of its file. */
-  name: string;
-  /** What was chosen, if the model was opened by its name on the Hub. */
-  hub?: HubChoice;
-  /** `gguf` or `safetensors`. */
-  kind: "gguf" | "safetensors";
-  /** Architecture as the file names it, such as `llama`. */
-  architecture: string;
-  /** Number of weights. */
-  parameters: number;
-  /** Bytes of the file by weight format, largest first. */
-  formats: Partial<Record<StoredTensor["format"], number>>;
-  /** Bytes of the matrices in memory by weight format, largest first. The option `quantize` changes it. */
-  loadedFormats: Partial<Record<StoredTensor["format"], number>>;
-  vocabularySize: number;
-  hiddenSize: number;
-  /** Context length the model was trained for, from its config. */
-  trainedLength: number;
-  /** Maximum tokens of a session, unless the session sets its own. */
-  contextLength: number;
-  /** Whether it generates text: encoders and other models that only embed don't, and have no sessions. */
-  generates: boolean;
-  /** Why it generates no text, if it doesn't, as the end of a sentence. */
-  noText?: string;
-  /** Whether it scores pairs of texts, as cross-encoders do. */
-  ranks: boolean;
-  /** How it embeds texts. */
-  embedding: EmbeddingInfo;
-  /** Layers, first to last. */
-  layers: readonly ModelLayer[];
-  /** Wasm memory it needs. */
-  memory: ModelMemory;
-}
+export type { ModelInfo } from "./info.js";
 
 /** What loading an adapter needs besides the model. @internal */
 export type AdapterFilesHost = Pick<AdapterHost, "files" | "mappings">;
@@ -197,6 +165,14 @@ export class Model implements Disposable {
     } finally {
       session.dispose();
     }
+  }
+
+  /**
+   * Continues a prompt as {@link Model.generate}, and returns the whole result.
+   * @throws {@link RopewalkError} as {@link Model.generate}; rejects with the signal's reason.
+   */
+  async complete(prompt: Prompt, options?: CompleteOptions): Promise<Completion> {
+    return completionOf(checkOptions(options, COMPLETE_OPTIONS), (given) => this.generate(prompt, given));
   }
 
   /**

@@ -7,12 +7,14 @@ import { type OptionNames, optionNames } from "../../core/base/options.js";
 import { isArray } from "../../core/base/typed_arrays.js";
 import {
   type ChatMessage,
+  type ChatOptions,
   type ChatPrompt,
   type ChatTemplates,
   type PromptOptions,
   renderPrompt,
 } from "../text/chat_template.js";
 import { checkAsked, type ChatProblem } from "../text/chat/problems.js";
+import { withWarnings } from "../text/chat/with_warnings.js";
 import type { PromptPiece } from "../text/chat/control_tokens.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { type ReadText, TextReader } from "./run/text_reader.js";
@@ -73,7 +75,16 @@ export async function readModelPrompt(
     checkNoChat(options);
     return { tokens: tokenIds(items, model.info.vocabularySize, "prompt"), problems: [] };
   }
-  const { text, pieces, problems } = await renderModelPrompt(model, items as ChatMessage[], options);
+  return readChat(model, items as ChatMessage[], options, reader);
+}
+
+async function readChat(
+  model: ChatModel,
+  messages: readonly ChatMessage[],
+  options: PromptOptions,
+  reader: TextReader,
+): Promise<ReadPrompt> {
+  const { text, pieces, problems } = await renderModelPrompt(model, messages, options);
   checkAsked(problems);
   return { tokens: (await reader.chat(pieces ?? text)).ids, problems };
 }
@@ -97,6 +108,20 @@ export async function readWrittenPrompt(
   const reader = new TextReader(tokenizer, signal);
   if ("chat" in prompt) return reader.chat(prompt.chat, limit);
   return reader.text(prompt.text, { parseSpecial: prompt.parseSpecial }, limit);
+}
+
+/** The token ids of a chat's prompt, at least one. What it lacks becomes warnings. @internal */
+export async function chatTokens(
+  model: ChatModel,
+  messages: readonly ChatMessage[],
+  { signal, onWarning, ...options }: ChatOptions & { signal?: AbortSignal | undefined },
+): Promise<Int32Array> {
+  const reader = new TextReader(model.tokenizer, signal);
+  const read = (given: PromptOptions): Promise<ReadPrompt> => readChat(model, messages, given, reader);
+  const { tokens } = await withWarnings(options, read, undefined, onWarning);
+  if (tokens.length === 0)
+    fail("INVALID_ARGUMENT", "messages", "the model's chat template makes an empty prompt of them");
+  return tokens;
 }
 
 /** Whether a prompt is the messages of a chat. @internal */

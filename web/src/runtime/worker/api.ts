@@ -9,6 +9,7 @@ export type { IndexedPiece } from "../model/generate_many.js";
 export type { FinishReason, Piece } from "../model/session/generate.js";
 export type { AdapterInfo } from "../model/run/adapter.js";
 export type { AdapterOptions, LoadedAdapter, ScaledAdapter } from "../model/run/adapters_in_use.js";
+export type { Completion } from "../model/completion.js";
 export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js";
 export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "../model/run/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "../model/embed/options.js";
@@ -20,6 +21,8 @@ export type { Steering } from "../model/session/layer_changes.js";
 export type { Trace, TraceArray, Traced, TraceOptions } from "../model/session/trace_options.js";
 export type { TokenProbability } from "../model/session/sampler.js";
 export type {
+  ChatTurnOptions,
+  CompleteOptions,
   ExtendOptions,
   ForkOptions,
   FullPolicy,

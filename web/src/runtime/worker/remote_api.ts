@@ -16,6 +16,8 @@ import {
 } from "../model/run/options.js";
 import {
   APPEND_OPTIONS,
+  CHAT_TURN_OPTIONS,
+  COMPLETE_OPTIONS,
   EXTEND_OPTIONS,
   FORK_OPTIONS,
   GENERATE_MANY_OPTIONS,
@@ -70,6 +72,8 @@ export const SESSION = {
   keys: read([PLAIN]),
   values: read([PLAIN]),
   generate: stream([], GENERATE_OPTIONS),
+  chat: stream([PLAIN], CHAT_TURN_OPTIONS, { warns: true }),
+  bringTo: change([TOKENS], APPEND_OPTIONS),
   rewind: change([PLAIN]),
   shift: change([], SHIFT_OPTIONS),
   retune: change([PLAIN], RETUNE_OPTIONS),
@@ -92,6 +96,7 @@ export const MODEL = {
   openSession: read([NAME], OPEN_SESSION_OPTIONS, { returns: "session" }),
   loadAdapter: read([SOURCE], ADAPTER_OPTIONS, { returns: "adapter", made: countAdapter }),
   generate: stream([PROMPT], MODEL_GENERATE_OPTIONS, { warns: true }),
+  complete: read([PROMPT], COMPLETE_OPTIONS, { warns: true }),
   generateMany: stream([PROMPTS], GENERATE_MANY_OPTIONS, { warns: true }),
   promptTokens: read([PROMPT], { ...CHAT_OPTIONS, call: "promptTokens()" }, { warns: true }),
   readPrompt: read([PROMPT, PLAIN]),

@@ -146,7 +146,7 @@ export class RemoteObject {
     const { message, local } = this.#ready(name, row, given);
     const begin = (): AsyncGenerator<Step, void, void> =>
       this.#client.stream(message, local, ({ state }) => this.#store(state));
-    yield* this.#queue === undefined ? begin() : this.#queue.generate(local.signal, begin);
+    yield* this.#queue === undefined ? begin() : this.#queue.generate(local.signal, begin, name);
   }
 
   #dispose(row?: Method): Promise<void> {
@@ -187,7 +187,7 @@ export class RemoteObject {
   #made(row: Method, { local }: ReadyCall, { value }: Reply): RemoteObject | undefined {
     if (row.returns === undefined) return undefined;
     const keeps = row.returns === this.#kind ? this.#keeps : [this, ...local.uses];
-    const onWarning = local.callbacks.onWarning as OnWarning;
+    const onWarning = (local.callbacks.onWarning as OnWarning) ?? this.#onWarning;
     const made = RemoteObject.create(this.#client, row.returns, value as Handle, keeps, onWarning);
     made.#onDispose = row.made?.(this as never, made as never);
     return made;

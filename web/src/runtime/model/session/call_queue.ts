@@ -35,7 +35,7 @@ class Turn {
  */
 export class CallQueue {
   readonly #check: () => void;
-  readonly #failEnded: (endedBy: string) => never;
+  readonly #failEnded: (endedBy: string, call: string) => never;
   readonly #waiting: Turn[] = [];
   #running: Turn | undefined;
   /** The generation that has begun and not ended. */
@@ -46,7 +46,7 @@ export class CallQueue {
    * @param check - throws DISPOSED if the session is disposed
    * @param failEnded - throws what the loop of a generation gets that another call has ended
    */
-  constructor(check: () => void, failEnded = failGeneration) {
+  constructor(check: () => void, failEnded: (endedBy: string, call: string) => never = failGeneration) {
     this.#check = check;
     this.#failEnded = failEnded;
   }
@@ -86,12 +86,14 @@ export class CallQueue {
   /**
    * Passes on the pieces of a generation.
    * @param begin - called when it's the generation's turn
+   * @param call - its name in errors
    */
   async *generate<Piece extends { finish?: unknown }>(
     signal: AbortSignal | undefined,
     begin: () => AsyncGenerator<Piece, void, void>,
+    call = "generate",
   ): AsyncGenerator<Piece, void, void> {
-    const turn = new Turn("generate", "generation");
+    const turn = new Turn(call, "generation");
     await this.#take(turn, signal);
     let pieces: AsyncGenerator<Piece, void, void> | undefined;
     turn.free = async () => pieces?.return();
@@ -174,7 +176,7 @@ export class CallQueue {
     turn.isAsked = true;
     this.#watch();
     this.#check();
-    if (turn.endedBy !== undefined) this.#failEnded(turn.endedBy);
+    if (turn.endedBy !== undefined) this.#failEnded(turn.endedBy, turn.call);
     await this.#take(turn, signal);
   }
 
@@ -212,7 +214,7 @@ export class CallQueue {
   }
 }
 
-function failGeneration(endedBy: string): never {
+function failGeneration(endedBy: string, call: string): never {
   const message = `was ended by ${endedBy}(), which was called before the loop asked for the next piece`;
-  fail("INVALID_ARGUMENT", "generate", message, advise.code("leave the loop before such a call"));
+  fail("INVALID_ARGUMENT", call, message, advise.code("leave the loop before such a call"));
 }

@@ -13,7 +13,7 @@ export function extendText(text: SessionText, given?: number): void {
   const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
   const group = text.ropes.groupOf("full_attention"); // layers with a window never see distances beyond it
   if (group !== undefined) {
-    const overrides = extendedOverrides(text.rope, text.core.plan.trainedLength, contextLength);
+    const overrides = extendedOverrides(text.ropes.main, text.core.plan.trainedLength, contextLength);
     if (overrides !== undefined) text.retune(group, overrideRopeConfig(text.ropes.requested[group]!, overrides));
   }
   text.contextLength = contextLength;

@@ -2,20 +2,19 @@
 import * as advise from "../../../core/base/advice.js";
 import { count } from "../../../core/base/checks.js";
 import { fail } from "../../../core/base/errors.js";
-import type { TextReader } from "../run/text_reader.js";
+import { tokenIds } from "../../../core/base/lists.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { TextReader } from "../run/text_reader.js";
 import { type AdaptersInUse, withAdapters } from "../run/adapters_in_use.js";
+import type { CallQueue } from "./call_queue.js";
 import { readSession } from "./image.js";
 import type { RestoredRope } from "./options.js";
 import type { SessionText } from "./text.js";
 
 const LARGER = advise.raise({ option: "contextLength" });
 
-/** The tokens of text or token ids to append. Throws CACHE_FULL. @internal */
-export async function tokensToRead(
-  text: SessionText,
-  reader: TextReader,
-  given: string | Int32Array,
-): Promise<Int32Array> {
+/** The tokens of text or token ids to append. Throws CACHE_FULL. */
+async function tokensToRead(text: SessionText, reader: TextReader, given: string | Int32Array): Promise<Int32Array> {
   const { length, contextLength } = text;
   const limit = { tokens: contextLength - length, cuts: false };
   const read = typeof given === "string" ? await reader.text(given, { special: length === 0 }, limit) : undefined;
@@ -32,6 +31,30 @@ export async function tokensToRead(
       length === 0 ? LARGER : advise.either(advise.call({ calls: ["shift", "rewind"] }), LARGER),
     );
   return tokens;
+}
+
+/** What reads the text of a session. @internal */
+export interface Reading {
+  readonly queue: CallQueue;
+  readonly text: SessionText;
+  readonly tokenizer: Tokenizer;
+}
+
+/** Reads text or token ids, after the calls before it. Throws INVALID_ARGUMENT, CACHE_FULL. @internal */
+export async function readMore<T>(
+  call: string,
+  { queue, text, tokenizer }: Reading,
+  input: string | Iterable<number>,
+  signal: AbortSignal | undefined,
+  read: (tokens: Int32Array) => Promise<T>,
+): Promise<T> {
+  const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
+  return queue.run(call, "change", signal, async () => {
+    const tokens = await tokensToRead(text, new TextReader(tokenizer, signal), given);
+    const result = await read(tokens);
+    if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
+    return result;
+  });
 }
 
 /** As Session.useAdapters(). @internal */

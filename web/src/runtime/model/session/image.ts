@@ -21,6 +21,8 @@ export interface SavedSession {
   readonly tokens: readonly number[];
   /** One for each group of layers that share a RoPE. */
   readonly ropes: readonly Readonly<RopeConfig>[];
+  /** Tokens at the beginning that a new session would have read alike. Older images don't say it: all of them. */
+  readonly exact?: number;
 }
 
 /** What follows the JSON: the image of the cache, and that of the states, which is empty without recurrent layers. @internal */
@@ -178,11 +180,14 @@ function reject(problem: string, advised?: Advised): never {
 
 function parse(json: Uint8Array): (SavedSession & { states: number }) | undefined {
   try {
-    const { model, tokens, ropes, states } = JSON.parse(
+    const { model, tokens, ropes, states, exact } = JSON.parse(
       new TextDecoder("utf-8", { fatal: true }).decode(json),
     ) as Record<keyof SavedSession | "states", unknown>;
-    const isComplete = typeof model === "string" && areTokens(tokens) && Array.isArray(ropes) && isSize(states);
-    return isComplete ? { model, tokens, ropes: ropes.map(ropeOf), states } : undefined;
+    const isComplete =
+      typeof model === "string" && areTokens(tokens) && Array.isArray(ropes) && isSize(states) && isSize(exact ?? 0);
+    return isComplete
+      ? { model, tokens, ropes: ropes.map(ropeOf), states, ...(exact !== undefined && { exact: exact as number }) }
+      : undefined;
   } catch {
     return undefined;
   }

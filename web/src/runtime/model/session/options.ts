@@ -1,5 +1,5 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
-import { codeIn, wholeNumber } from "../../../core/base/checks.js";
+import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
 import type { OutputFormat } from "../../grammar/format.js";
 import { CHAT_OPTION_NAMES, type ChatOptions } from "../../text/chat_options.js";
@@ -47,6 +47,15 @@ export interface ModelGenerateOptions extends GenerateOptions, ChatOptions {
   /** LoRA adapters, as in {@link SessionOptions.adapters}. */
   adapters?: AdapterOptions;
 }
+
+/**
+ * Options of `session.chat()`: those of `session.generate()` and of rendering the chat. `onProgress` is called as for `session.append()`, while the
+ * part of the prompt is read that the session hasn't read yet.
+ */
+export interface ChatTurnOptions extends GenerateOptions, ChatOptions, Pick<SessionAppendOptions, "onProgress"> {}
+
+/** Options of `model.complete()`: those of `model.generate()` without `logprobs`, which are parts of its pieces. */
+export type CompleteOptions = Omit<ModelGenerateOptions, "logprobs">;
 
 /** Options of `model.generateMany()`. */
 export interface GenerateManyOptions extends ModelGenerateOptions {
@@ -99,6 +108,35 @@ export function readCheckpoints(given: SessionOptions["checkpoints"], stateBytes
 export function readRestoreOptions(options: RestoreOptions | undefined): RestoredRope {
   const { rope = "saved" } = checkOptions(options, RESTORE_OPTIONS);
   return RESTORED_ROPES[codeIn(RESTORED_ROPES, rope, "rope")]!;
+}
+
+/**
+ * The context length and the checkpoints of a fork: by default those of the session.
+ * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY.
+ * @internal
+ */
+export function readForkOptions(
+  options: ForkOptions | undefined,
+  { length, contextLength: own, core }: { length: number; contextLength: number; core: { stateBytes: number } },
+  ownCheckpoints: CheckpointSettings,
+): { contextLength: number; checkpoints: CheckpointSettings } {
+  const { contextLength = own, checkpoints } = checkOptions(options, FORK_OPTIONS);
+  return {
+    contextLength: checkContext(contextLength, Math.max(1, length)),
+    checkpoints: checkpoints === undefined ? ownCheckpoints : readCheckpoints(checkpoints, core.stateBytes),
+  };
+}
+
+/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
+export function readAppendOptions(
+  options: SessionAppendOptions | undefined,
+  names = APPEND_OPTIONS,
+): SessionAppendOptions {
+  const { signal, onProgress } = checkOptions(options, names);
+  return {
+    ...(optionalSignal(signal) && { signal: signal! }),
+    ...(optionalFunction(onProgress, "onProgress") && { onProgress: onProgress! }),
+  };
 }
 
 /** Options of `session.append()`. */
@@ -249,6 +287,20 @@ export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("gener
 /** @internal */
 export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
   ...GENERATE,
+  ...CHAT_OPTION_NAMES,
+  contextLength: true,
+  adapters: true,
+});
+/** @internal */
+export const CHAT_TURN_OPTIONS: OptionNames = optionNames<ChatTurnOptions>("chat()", {
+  ...GENERATE,
+  ...CHAT_OPTION_NAMES,
+  onProgress: true,
+});
+const { logprobs: _, ...COMPLETE } = GENERATE;
+/** @internal */
+export const COMPLETE_OPTIONS: OptionNames = optionNames<CompleteOptions>("complete()", {
+  ...COMPLETE,
   ...CHAT_OPTION_NAMES,
   contextLength: true,
   adapters: true,

@@ -20,7 +20,7 @@ export function retuning(
   const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
   const contextLength = checkContext(given ?? text.contextLength);
   const group = text.ropes.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
-  if (text.rope === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
+  if (text.ropes.main === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
   if (group === undefined)
     return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
   const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropes.requested[group]!, rope));

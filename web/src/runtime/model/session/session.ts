@@ -1,10 +1,12 @@
 // The public Session class: the text that a model has read, and its continuation.
-import { optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
+import { optionalFunction, wholeNumber } from "../../../core/base/checks.js";
 import { disposeSymbol } from "../../../core/base/dispose.js";
 import { checkOptions } from "../../../core/base/options.js";
 import type { RopeOverrides } from "../../../core/config/overrides.js";
 import type { RopeConfig } from "../../../core/config/types.js";
+import { cachedRows } from "./cached_rows.js";
 import { CallQueue } from "./call_queue.js";
+import { answerChat, bringTo, readTurnOptions } from "./chat.js";
 import { extendText } from "./extend.js";
 import { type Piece, readGenerateOptions } from "./generate.js";
 import { generate, generatingSession } from "./generation.js";
@@ -12,15 +14,14 @@ import { tokenIds } from "../../../core/base/lists.js";
 import type { Adapter } from "../run/adapter.js";
 import { type AdapterOptions, type AdaptersInUse, readAdapters, type ScaledAdapter } from "../run/adapters_in_use.js";
 import {
-  APPEND_OPTIONS,
-  checkContext,
+  type ChatTurnOptions,
   type CheckpointSettings,
   type ExtendOptions,
   EXTEND_OPTIONS,
-  FORK_OPTIONS,
   type ForkOptions,
   type GenerateOptions,
-  readCheckpoints,
+  readAppendOptions,
+  readForkOptions,
   type RetuneSessionOptions,
   readRestoreOptions,
   type RestoreOptions,
@@ -30,12 +31,12 @@ import {
 } from "./options.js";
 import { logprobOf, mostProbable, type TokenProbability } from "./sampler.js";
 import { retuning } from "./retune.js";
+import type { ChatMessage } from "../../text/chat_template.js";
 import type { SessionModel } from "./session_model.js";
-import { TextReader } from "../run/text_reader.js";
-import { restoreText, setAdapters, tokensToRead } from "./fitting_text.js";
+import { readMore, type Reading, restoreText, setAdapters } from "./fitting_text.js";
 import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
-import type { Trace, TraceOptions } from "./trace_options.js";
+import { type Trace, TRACE_OPTIONS, type TraceOptions } from "./trace_options.js";
 import { readTraceOptions } from "./trace_settings.js";
 import { checkWatchable } from "../run/layer_walk.js";
 
@@ -93,7 +94,7 @@ export class Session implements Disposable {
 
   /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
   get rope(): Readonly<RopeConfig> | null {
-    return this.#text.rope;
+    return this.#text.ropes.main;
   }
 
   /** The LoRA adapters that it reads and generates with, and their scales. */
@@ -118,8 +119,8 @@ export class Session implements Disposable {
    * DISPOSED; rejects with the signal's reason.
    */
   async append(input: string | Iterable<number>, options?: SessionAppendOptions): Promise<void> {
-    const checked = checkOptions(options, APPEND_OPTIONS);
-    await this.#read("append", input, checked, (tokens, rest) => this.#text.append(tokens, rest));
+    const read = readAppendOptions(options);
+    await readMore("append", this.#reading, input, read.signal, (tokens) => this.#text.append(tokens, read));
   }
 
   /**
@@ -132,7 +133,8 @@ export class Session implements Disposable {
     const text = this.#text;
     checkWatchable(text.core.plan);
     const settings = readTraceOptions(options, text.core.plan);
-    return this.#read("trace", input, options, async (tokens, rest) => {
+    const rest = readAppendOptions(options, TRACE_OPTIONS);
+    return readMore("trace", this.#reading, input, rest.signal, async (tokens) => {
       const { traceText } = await import("./trace.js");
       text.checkAlive();
       return traceText(text, tokens, settings, rest);
@@ -166,8 +168,8 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, or a call runs), DISPOSED.
    */
   logits(): Float32Array {
-    const { core } = this.#text;
-    return this.#withLogits("logits", (address) => core.heap.floats(address, core.vocabularySize).slice());
+    const { heap, vocabularySize: size } = this.#text.core;
+    return this.#withLogits("logits", (address) => heap.floats(address, size).slice());
   }
 
   /**
@@ -222,8 +224,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   keys(layer: number): Float32Array[] {
-    this.#checkLayer(layer);
-    return this.#queue.now("keys", "read", () => this.#text.cached(layer, "k"));
+    return this.#cached("keys", layer, "k");
   }
 
   /**
@@ -233,8 +234,7 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, OUT_OF_MEMORY, DISPOSED.
    */
   values(layer: number): Float32Array[] {
-    this.#checkLayer(layer);
-    return this.#queue.now("values", "read", () => this.#text.cached(layer, "v"));
+    return this.#cached("values", layer, "v");
   }
 
   /**
@@ -251,6 +251,26 @@ export class Session implements Disposable {
     const settings = readGenerateOptions(options, this.#model.sampling, this.#text.core.vocabularySize);
     const session = generatingSession(this.#model, this.#text);
     yield* this.#queue.generate(settings.signal, () => generate(session, settings));
+  }
+
+  /**
+   * Answers a chat. Renders the messages by the model's template, reads what the session hasn't read of the prompt, and continues it as
+   * {@link Session.generate}. The tokens at the beginning that both have in common stay, so the next turn of a chat reads only what is new.
+   * All others are removed. The pieces are those of a new session with the same RoPE and options, to the last bit, whatever was read before.
+   * @throws {@link RopewalkError} CACHE_FULL (the prompt is longer than the context: nothing changes), UNSUPPORTED_MODEL (no chat template), and
+   * as `model.renderChat()` and {@link Session.generate}.
+   */
+  async *chat(messages: readonly ChatMessage[], options?: ChatTurnOptions): AsyncGenerator<Piece, void, void> {
+    const settings = readTurnOptions(options, this.#model);
+    const begin = (): AsyncGenerator<Piece, void, void> => answerChat(this.#model, this.#text, messages, settings);
+    yield* this.#queue.generate(settings.generation.signal, begin, "chat");
+  }
+
+  /** Makes the text that of a prompt, as {@link Session.chat}. Returns the number of tokens that stayed. @internal */
+  async bringTo(prompt: Iterable<number>, options?: SessionAppendOptions): Promise<number> {
+    const tokens = tokenIds(prompt, this.#text.core.vocabularySize, "tokens");
+    const read = readAppendOptions(options);
+    return this.#queue.run("bringTo", "change", read.signal, () => bringTo(this.#text, tokens, read));
   }
 
   /**
@@ -304,11 +324,7 @@ export class Session implements Disposable {
    * OUT_OF_MEMORY, DISPOSED.
    */
   fork(options?: ForkOptions): Session {
-    const { contextLength: given, checkpoints: givenCheckpoints } = checkOptions(options, FORK_OPTIONS);
-    const { core, contextLength: own } = this.#text;
-    const contextLength = checkContext(given ?? own, Math.max(1, this.length));
-    const checkpoints =
-      givenCheckpoints === undefined ? this.#checkpoints : readCheckpoints(givenCheckpoints, core.stateBytes);
+    const { contextLength, checkpoints } = readForkOptions(options, this.#text, this.#checkpoints);
     return this.#queue.now("fork", "read", () => {
       const copy = new Session(this.#model, contextLength, checkpoints, this.#text.adapters);
       try {
@@ -364,23 +380,14 @@ export class Session implements Disposable {
     this.dispose();
   }
 
-  /** Reads text or token ids, after the calls before it. */
-  async #read<T>(
-    call: string,
-    input: string | Iterable<number>,
-    options: SessionAppendOptions,
-    read: (tokens: Int32Array, options: SessionAppendOptions) => Promise<T>,
-  ): Promise<T> {
-    const signal = optionalSignal(options.signal);
-    const onProgress = optionalFunction(options.onProgress, "onProgress");
+  get #reading(): Reading {
+    return { queue: this.#queue, text: this.#text, tokenizer: this.#model.tokenizer };
+  }
+
+  #cached(call: string, layer: number, part: "k" | "v"): Float32Array[] {
+    this.#checkLayer(layer);
     const text = this.#text;
-    const given = typeof input === "string" ? input : tokenIds(input, text.core.vocabularySize, "tokens");
-    return this.#queue.run(call, "change", signal, async () => {
-      const tokens = await tokensToRead(text, new TextReader(this.#model.tokenizer, signal), given);
-      const result = await read(tokens, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
-      if (tokens.length > 1) text.keepCheckpoint(); // a copy for each of many single tokens would take long, and push out the others
-      return result;
-    });
+    return this.#queue.now(call, "read", () => cachedRows(text.core.plan, text.freshCache(), layer, part));
   }
 
   #checkLayer(layer: number): void {

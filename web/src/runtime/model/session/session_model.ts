@@ -1,6 +1,7 @@
 // What the sessions of a model share.
 import type { KeptFiles } from "../../files/platform.js";
 import type { Formats } from "../../grammar/formats.js";
+import type { ChatMessage, ChatOptions } from "../../text/chat_template.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import type { CacheSettings, ModelCore } from "../run/model_core.js";
 import type { SamplingOptions } from "./sampling_options.js";
@@ -14,6 +15,11 @@ export interface SessionModel {
   readonly sampling: SamplingOptions;
   /** The texts that the option `format` allows. */
   readonly formats: Formats;
+  /** The token ids of a chat's prompt. */
+  readonly chatTokens: (
+    messages: readonly ChatMessage[],
+    options: ChatOptions & { signal?: AbortSignal | undefined },
+  ) => Promise<Int32Array>;
   /** Where sessions are kept. */
   readonly keptFiles: () => Promise<KeptFiles>;
 }

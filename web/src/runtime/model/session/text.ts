@@ -11,7 +11,7 @@ import { Owned } from "../../../core/memory/owned.js";
 import { type AdaptersInUse, checkAdaptersAlive, withAdapters } from "../run/adapters_in_use.js";
 import { EventLoopYielder } from "../run/event_loop.js";
 import { BATCH_TOKENS, type CacheSettings, inBatches, type ModelCore } from "../run/model_core.js";
-import { cachedRows, checkAttends } from "./cached_rows.js";
+import { checkAttends } from "./cached_rows.js";
 import { LayerChanges } from "./layer_changes.js";
 import { checkWatchable, type LayerWatcher, type Recorder } from "../run/layer_walk.js";
 import type { CheckpointSettings, RestoredRope, SessionAppendOptions, TextSettings } from "./options.js";
@@ -19,6 +19,7 @@ import { keyModeOf, restoreMemory, type SavedImages, type SavedSession, writeSes
 import type { TextMemory } from "../run/text_memory.js";
 import type { BatchedText } from "../run/token_batches.js";
 import { copyRopes, setRopes, TextRopes } from "./text_ropes.js";
+import { TextTokens } from "./text_tokens.js";
 import { freeLogits, TokensAhead } from "./tokens_ahead.js";
 
 /** Doesn't check arguments, and expects that its calls never overlap. @internal */
@@ -30,9 +31,7 @@ export class SessionText implements BatchedText {
   /** The keys, values and states of the tokens, and of those ahead. */
   #held: TextMemory;
   #ahead: TokensAhead | undefined;
-  #tokens: number[] = [];
-  /** What {@link tokens} returned, until the tokens change. */
-  #shownTokens: readonly number[] | undefined;
+  readonly #tokens = new TextTokens(() => this.ropes.samePlanTo(this.core.heap));
   readonly ropes: TextRopes;
   /** Length of the longer text whose LongRoPE factors the keys still have. Most often it is that long again before they are read. */
   #factorsOf: number | undefined;
@@ -75,7 +74,7 @@ export class SessionText implements BatchedText {
   freshMemory(): TextMemory {
     this.#forgetAhead();
     if (this.#factorsOf !== undefined) {
-      const tokens = Int32Array.from(this.#tokens);
+      const tokens = this.#tokens.part(0);
       this.rewind(0);
       setRopes(this.#held.cache, this.ropes.requested, tokens.length);
       inBatches(tokens, (batch, isLast) => this.#forward(batch, isLast));
@@ -113,27 +112,17 @@ export class SessionText implements BatchedText {
 
   /** Frozen: callers keep it. */
   get tokens(): readonly number[] {
-    this.#shownTokens ??= Object.freeze(this.#tokens.slice());
-    return this.#shownTokens;
+    return this.#tokens.shown;
   }
 
-  /** The last tokens, at most `count`. */
   lastTokens(count: number): number[] {
-    return this.#tokens.slice(Math.max(0, this.length - count));
+    return this.#tokens.last(count);
   }
 
   /** Bytes of wasm memory that the keys, values and states use now. */
   get bytes(): number {
     this.#logits.check();
     return this.#held.bytes;
-  }
-
-  /** RoPE of the full-attention layers, or of the sliding-window layers if those have none; null without RoPE. */
-  get rope(): Readonly<RopeConfig> | null {
-    return (
-      this.ropes.requested[this.ropes.groupOf("full_attention") ?? this.ropes.groupOf("sliding_attention") ?? -1] ??
-      null
-    );
   }
 
   /** Address of the logits after the last token. If the cache has changed since, the last token is read again. */
@@ -159,11 +148,6 @@ export class SessionText implements BatchedText {
     return this.core.attention(this.freshCache(), layer, this.length);
   }
 
-  /** As Session.keys() and Session.values(). */
-  cached(layer: number, part: "k" | "v"): Float32Array[] {
-    return cachedRows(this.core.plan, this.freshCache(), layer, part);
-  }
-
   /** What the text is read with. */
   get adapters(): AdaptersInUse {
     return this.#held.adapters;
@@ -185,7 +169,7 @@ export class SessionText implements BatchedText {
     const length = this.length + added.length;
     const needsReread = this.ropes.changeFactors(this.#factorsOf ?? this.length, length);
     const reread = needsReread ? this.length : 0;
-    const tokens = needsReread ? Int32Array.from([...this.#tokens, ...added]) : added;
+    const tokens = needsReread ? Int32Array.from([...this.tokens, ...added]) : added;
     if (needsReread) this.rewind(0);
     this.#factorsOf = undefined;
     if (this.length === 0) setRopes(this.freshCache(), this.ropes.requested, length);
@@ -216,6 +200,7 @@ export class SessionText implements BatchedText {
     const tokens = Int32Array.of(token, ...guesses);
     if (this.length === 0 || this.ropes.changeFactors(this.length, this.length + tokens.length)) return;
     const memory = this.freshMemory();
+    this.#tokens.reached(this.length + tokens.length);
     try {
       this.core.forward(memory, tokens, this.#watchers, this.length);
       this.#ahead = new TokensAhead(this.core, tokens);
@@ -232,7 +217,7 @@ export class SessionText implements BatchedText {
 
   #takeAhead(token: number): void {
     const ahead = this.#ahead!;
-    this.#tokens.push(token);
+    this.#tokens.add([token]);
     this.#changed();
     this.#hidden = ahead.take(this.logitsAddress);
     this.#hasFreshLogits = true;
@@ -247,10 +232,21 @@ export class SessionText implements BatchedText {
    * and reads the tokens from there on again.
    */
   rewind(length: number): void {
+    this.#withFactors(() => this.#readAgain(length, length));
+  }
+
+  /** Keeps the tokens of a prompt's beginning that a new text would have read alike; with recurrent layers, up to a known state among them. */
+  keepBeginning(prompt: Int32Array): void {
+    const same = this.#tokens.exactFor(prompt);
+    if (same < this.length) this.#withFactors(() => this.#goBack(same));
+  }
+
+  /** Removes tokens. If LongRoPE has other factors for those that are left, the keys keep theirs until they are read. */
+  #withFactors(remove: () => void): void {
     const from = this.#factorsOf ?? this.length;
     this.#factorsOf = undefined;
-    this.#readAgain(length, length);
-    if (length > 0 && this.ropes.changeFactors(from, length)) this.#factorsOf = from;
+    remove();
+    if (this.length > 0 && this.ropes.changeFactors(from, this.length)) this.#factorsOf = from;
   }
 
   shift(keep: number, discard: number): void {
@@ -258,13 +254,15 @@ export class SessionText implements BatchedText {
     wholeNumber(keep, 0, this.length, "keep");
     if (keep === this.length) fail("INVALID_ARGUMENT", "discard", `has no tokens left: keep is ${keep}, all of them`);
     wholeNumber(discard, 1, this.length - keep, "discard");
-    if (this.freshMemory().hasStates && keep + discard === this.length) {
+    if (keep + discard === this.length) {
       this.rewind(keep); // nothing moves
       return;
     }
     if (this.freshCache().layers.length > 0) shiftCache(this.freshCache(), { keep, discard });
     this.freshMemory().shiftStates(keep, discard);
-    this.#tokens.splice(keep, discard);
+    // LongRoPE's keys keep their factors, and a state that has seen the lost tokens may be the one after the first `keep`
+    const isExact = !this.ropes.changeFactors(this.length, this.length - discard);
+    this.#tokens.remove(keep, discard, isExact ? Math.max(0, keep - Number(this.#held.hasStates)) : 0);
     this.#checkpointLength = Math.min(this.#checkpointLength, this.length);
     this.#changed();
   }
@@ -284,15 +282,14 @@ export class SessionText implements BatchedText {
   save(): Uint8Array<ArrayBuffer> {
     const cache = saveCache(this.freshCache(), 0);
     const states = this.freshMemory().saveStates();
-    return writeSession(
-      { model: withAdapters(this.core.fingerprint, this.adapters), tokens: this.#tokens, ropes: this.ropes.requested },
-      cache,
-      states,
-    );
+    const { tokens, core, adapters, ropes } = this;
+    const exact = this.#tokens.exactFor(tokens);
+    const saved = { model: withAdapters(core.fingerprint, adapters), tokens, ropes: ropes.requested };
+    return writeSession({ ...saved, ...(exact < tokens.length && { exact }) }, cache, states);
   }
 
   /** Builds a new memory, and only then replaces the old one. Keys that other RoPEs have rotated are re-rotated. */
-  restore({ tokens, ropes: saved }: SavedSession, images: SavedImages, rope: RestoredRope): void {
+  restore({ tokens, ropes: saved, exact }: SavedSession, images: SavedImages, rope: RestoredRope): void {
     const ropes = rope === "model" ? this.ropes.model : saved;
     const memory = this.#newMemory(this.adapters, keyModeOf(images.cache));
     try {
@@ -305,7 +302,7 @@ export class SessionText implements BatchedText {
     this.freshMemory().dispose();
     this.#held = memory;
     this.#checkpointLength = 0;
-    this.#tokens = tokens.slice();
+    this.#tokens.replace(tokens, exact);
     this.ropes.replace(ropes);
     this.#changed();
   }
@@ -324,7 +321,7 @@ export class SessionText implements BatchedText {
     copyRopes(memory.cache, this.freshCache());
     this.#held.copy(memory);
     this.#checkpointLength = Math.min(other.#checkpointLength, other.length);
-    this.#tokens = other.#tokens.slice();
+    this.#tokens.copy(other.#tokens);
     this.ropes.replace(other.ropes.requested);
     this.changes.copy(other.changes);
     this.#changed();
@@ -346,17 +343,22 @@ export class SessionText implements BatchedText {
   /** Goes back to the last known state of the first `length` tokens, and reads the tokens from there to `end` again. */
   #readAgain(length: number, end: number): void {
     this.core.checkIdle();
+    const tokens = this.#tokens.part(0, end);
+    this.#goBack(length);
+    const again = tokens.subarray(this.length);
+    inBatches(again, (batch, isLast) => this.#forward(batch, isLast)); // with logits, or reading a token for them would read all of these again
+  }
+
+  /** Goes back to the last known state of the first `length` tokens. */
+  #goBack(length: number): void {
     const known = this.freshMemory().rewind(length);
-    const again = Int32Array.from(this.#tokens.slice(known, end));
-    this.#tokens.length = known;
+    this.#tokens.cut(known);
     this.#checkpointLength = Math.min(this.#checkpointLength, known);
     this.#changed();
-    inBatches(again, (batch, isLast) => this.#forward(batch, isLast)); // with logits, or reading a token for them would read all of these again
   }
 
   #changed(): void {
     this.#hasFreshLogits = false;
-    this.#shownTokens = undefined;
   }
 
   /**
@@ -389,7 +391,7 @@ export class SessionText implements BatchedText {
   }
 
   #addTokens(tokens: Iterable<number>): void {
-    for (const token of tokens) this.#tokens.push(token);
+    this.#tokens.add(tokens);
     this.#changed();
     if (this.length - this.#checkpointLength >= this.#checkpoints.spacing) this.keepCheckpoint();
   }

@@ -1,8 +1,11 @@
 // The RoPE of each group of a text's layers. The cache has the one in effect, which differs from the requested one for a LongRoPE
 // (long_rope.ts).
+import { withRopes } from "../../../core/attention/rope_argument.js";
 import type { KvCacheCore } from "../../../core/cache/core.js";
 import { retune } from "../../../core/cache/retune.js";
+import { BY_LENGTH } from "../../../core/config/rope_fields.js";
 import type { RopeConfig } from "../../../core/config/types.js";
+import type { Heap } from "../../../core/memory/heap.js";
 import { usesLongFactors, withLongFactors } from "../plan/long_rope.js";
 import { type AttentionKind, cacheLayers, type ModelPlan, ropeKind } from "../plan/model_plan.js";
 
@@ -28,6 +31,11 @@ export class TextRopes {
     return this.#groups.get(kind);
   }
 
+  /** That of the full-attention layers, or of the sliding-window layers if those have none. */
+  get main(): Readonly<RopeConfig> | null {
+    return this.#requested[this.groupOf("full_attention") ?? this.groupOf("sliding_attention") ?? -1] ?? null;
+  }
+
   get requested(): readonly Readonly<RopeConfig>[] {
     return this.#requested;
   }
@@ -46,6 +54,26 @@ export class TextRopes {
   /** Whether a LongRoPE has other factors at another length, so that the text must be read again. */
   changeFactors(from: number, to: number): boolean {
     return this.#requested.some((rope) => from > 0 && usesLongFactors(rope, to) !== usesLongFactors(rope, from));
+  }
+
+  /**
+   * The longest text whose frequencies are those of a text of one token. Longer ones depend on the lengths at which their parts were read.
+   * Not for LongRoPE, whose texts are read again when they change.
+   */
+  samePlanTo(heap: Heap): number {
+    const changing = this.#requested.filter(({ rope_scaling }) => {
+      const type = rope_scaling?.rope_type ?? "default";
+      return type !== "longrope" && BY_LENGTH.includes(type);
+    });
+    return withRopes(heap, changing, (ropes) =>
+      Math.min(
+        Infinity,
+        ...ropes.map((rope) => {
+          rope.useLength(1);
+          return heap.module.rope_plan(rope.address).valid_to;
+        }),
+      ),
+    );
   }
 }
 

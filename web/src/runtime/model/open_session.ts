@@ -1,9 +1,9 @@
 // model.openSession(): a session from where session.keep() wrote it.
-import { changed, RopewalkError } from "../../../core/base/errors.js";
-import { checkOptions } from "../../../core/base/options.js";
-import { OPEN_SESSION_OPTIONS, type OpenSessionOptions, type SessionOptions } from "./options.js";
-import type { Session } from "./session.js";
-import type { SessionModel } from "./session_model.js";
+import { changed, RopewalkError } from "../../core/base/errors.js";
+import { checkOptions } from "../../core/base/options.js";
+import { OPEN_SESSION_OPTIONS, type OpenSessionOptions, type SessionOptions } from "./session/options.js";
+import type { Session } from "./session/session.js";
+import type { SessionModel } from "./session/session_model.js";
 
 /** @internal */
 export async function openSession(
