@@ -59,9 +59,7 @@ const commandLineLibraries = [
   "linkedom",
   "@observablehq/plot",
   "hono",
-  "hono/body-limit",
   "hono/cors",
-  "hono/streaming",
   "@hono/node-server",
 ];
 

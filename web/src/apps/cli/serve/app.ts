@@ -2,7 +2,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { messageOf, show } from "../../../core/base/show.js";
 import { fail } from "../../../core/base/errors.js";
@@ -11,7 +10,9 @@ import { type ModelList, type OpenAIClient, openaiClient } from "../../openai/cl
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
 import type { ServedModel } from "../../serving/served_model.js";
 import { eventStream, isChunks } from "./event_stream.js";
-import type { Answer } from "./listen.js";
+import { Bodies } from "./bodies.js";
+import type { IsHost } from "./hosts.js";
+import type { Answering, Arrival } from "./listen.js";
 import { RequestQueue } from "./queue.js";
 import { inServerWords } from "./server_words.js";
 
@@ -23,12 +24,14 @@ export interface AppSettings {
   origins: readonly string[];
   /** Bytes of the largest request. */
   maxBody: number;
+  /** Bytes of all requests that are read, wait or run. */
+  maxBodies: number;
   /** Number of requests that run at the same time. */
   parallel: number;
   /** Number of requests that may wait. */
   maxQueue: number;
-  /** Whether only this machine reaches the server. */
-  isLocal: boolean;
+  /** Which hosts requests may name. */
+  isHost: IsHost;
   /** Model name in responses. */
   name: string | undefined;
   /** How chats are rendered. */
@@ -36,8 +39,7 @@ export interface AppSettings {
 }
 
 /** The server, without its port. */
-export interface App {
-  readonly fetch: Answer;
+export interface App extends Answering {
   /** Answers with this model, and these adapters, from now on. Without one, requests get 503. */
   use(model: ServedModel | undefined, adapters?: AdapterOptions): void;
   /** Number of requests that the model has been asked for. */
@@ -46,13 +48,15 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** What a request comes with: a signal that its connection aborts when it closes. */
 interface Environment {
-  Bindings: { gone: AbortSignal };
+  Bindings: Arrival;
 }
 
 /** How long closing waits for requests that run. */
 const CLOSING_MS = 5_000;
+
+/** How long the body of a request may take to come. */
+const BODY_MS = 30_000;
 
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
@@ -60,12 +64,13 @@ type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown
 const RETRY_AFTER = "5";
 
 export function createApp(settings: AppSettings): App {
-  const { token, origins, maxBody, parallel, maxQueue, isLocal, name, chats } = settings;
+  const { token, origins, maxBody, maxBodies, parallel, maxQueue, isHost, name, chats } = settings;
   let client: OpenAIClient | undefined;
   let models: ModelList = { object: "list", data: [] };
   const ready = (): OpenAIClient =>
     client ?? fail("THREAD_LOST", "worker", "the model is being loaded again, because its Worker has ended");
   const queue = new RequestQueue(parallel, maxQueue);
+  const bodies = new Bodies({ largest: maxBody, together: maxBodies, time: BODY_MS });
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
   let requests = 0;
@@ -85,10 +90,14 @@ export function createApp(settings: AppSettings): App {
   );
   if (origins.length > 0) app.use(cors({ origin: origins.includes("*") ? "*" : [...origins] }));
   app.use(async (c, next) => {
-    // a page of another site can give its own name this machine's address
-    if (isLocal && !isLoopbackName(new URL(c.req.url).hostname))
+    if (![c.env.incoming.headers.host, new URL(c.req.url).host].every(isHost))
       return c.json(
-        errorBody("the host must be localhost, or an address of this machine", "invalid_request_error"),
+        errorBody(
+          "the host must be localhost, or an address of this machine; the server can be started with --allowed-hosts for others",
+          "invalid_request_error",
+          null,
+          "host_not_allowed",
+        ),
         403,
       );
     if (token !== undefined && c.req.path !== "/health" && !hasToken(c.req.header("authorization"), token)) {
@@ -100,13 +109,6 @@ export function createApp(settings: AppSettings): App {
     }
     return next();
   });
-  app.use(
-    bodyLimit({
-      maxSize: maxBody,
-      onError: (c) => c.json(errorBody(`the request is larger than ${maxBody} bytes`, "invalid_request_error"), 413),
-    }),
-  );
-
   const answer = async (c: Context<Environment>, createOf: (client: OpenAIClient) => unknown): Promise<Response> => {
     ready();
     // pages of other sites can send any other type without being asked for their origin
@@ -115,16 +117,25 @@ export function createApp(settings: AppSettings): App {
     const coding = c.req.header("content-encoding") ?? "identity";
     if (!/^identity$/i.test(coding))
       return c.json(errorBody(`the body must not be encoded (got ${coding})`, "invalid_request_error"), 415);
+    const read = await bodies.read(c.env.incoming);
+    if ("status" in read) {
+      if (read.status === 503) c.header("Retry-After", "1");
+      c.header("Connection", "close"); // what still comes of the body isn't read
+      return c.json(read.body, read.status);
+    }
     let body: unknown;
     try {
-      body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer()));
+      body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
     } catch (error) {
+      read.release();
       return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
     }
     const leaving = new AbortController();
-    const signal = AbortSignal.any([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
+    const { signal, part } = joined([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
     const entered = queue.enter(signal);
     if (entered === undefined) {
+      part();
+      read.release();
       c.header("Retry-After", RETRY_AFTER);
       return c.json(
         errorBody("too many requests are waiting; try again later", "rate_limit_error", null, "queue_full"),
@@ -132,12 +143,18 @@ export function createApp(settings: AppSettings): App {
       );
     }
     requests += 1;
-    const leave = await entered;
+    const leave = await entered.catch((error: unknown) => {
+      part();
+      read.release();
+      throw error;
+    });
     let finished!: () => void;
     const done = new Promise<void>((resolve) => (finished = resolve));
     running.add(done);
     const end = (): void => {
       leave();
+      part();
+      read.release();
       running.delete(done);
       finished();
     };
@@ -165,7 +182,13 @@ export function createApp(settings: AppSettings): App {
   refuseOtherMethods(app);
 
   return {
-    fetch: (request, gone) => app.fetch(request, { gone }),
+    fetch: (request, arrival) => app.fetch(request, arrival),
+    isHealthy: ({ method, url, headers }) =>
+      client !== undefined &&
+      method === "GET" &&
+      url === "/health" &&
+      headers.origin === undefined &&
+      isHost(headers.host),
     use: (model, adapters) => {
       client?.dispose();
       client =
@@ -180,6 +203,20 @@ export function createApp(settings: AppSettings): App {
       client?.dispose();
     },
   };
+}
+
+/** A signal that is aborted with any of these, until `part` is called. Node's own join of a signal that stays keeps a reference for each request. */
+function joined(signals: readonly AbortSignal[]): { signal: AbortSignal; part: () => void } {
+  const controller = new AbortController();
+  const abort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);
+  for (const signal of signals) {
+    if (signal.aborted) controller.abort(signal.reason);
+    signal.addEventListener("abort", abort);
+  }
+  const part = (): void => {
+    for (const signal of signals) signal.removeEventListener("abort", abort);
+  };
+  return { signal: controller.signal, part };
 }
 
 function addModelPaths(app: Hono<Environment>, list: () => ModelList): void {
@@ -202,10 +239,6 @@ function refuseOtherMethods(app: Hono<Environment>): void {
       c.header("Allow", method);
       return c.json(errorBody(`${c.req.path} only takes ${method}`, "invalid_request_error"), 405);
     });
-}
-
-function isLoopbackName(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
 }
 
 function hasToken(header: string | undefined, token: string): boolean {

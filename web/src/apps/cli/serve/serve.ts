@@ -4,6 +4,7 @@ import { basename, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import { fail } from "../../../core/base/errors.js";
 import { isFolder } from "../../../runtime/files/node_files.js";
+import { hostCheck, isLoopback, readHosts } from "./hosts.js";
 import { interruptible } from "../interrupt.js";
 import {
   chatTemplateOption,
@@ -31,13 +32,14 @@ interface Flags extends RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlag
   port: number;
   token?: string;
   cors?: string[];
+  allowedHosts?: string[];
   maxBody: number;
+  maxBodies?: number;
+  maxConnections: number;
   parallel: number;
   maxQueue: number;
   context?: number;
 }
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 const EXAMPLES = `
 Paths: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health. Requests share the steps of the model.
@@ -66,7 +68,18 @@ export function addServe(program: Command, terminal: () => Terminal): void {
       "let pages of this origin read answers; repeatable (default: none)",
       repeatable(parseOrigin),
     )
+    .option(
+      "--allowed-hosts <names>",
+      "host names that requests may use besides addresses and localhost, with commas (default: any with --host)",
+      parseHosts,
+    )
     .option("--max-body <n>", "largest request in KB", parseInteger(1), 4096)
+    .option(
+      "--max-bodies <n>",
+      "KB of all requests that are read, wait or run (default: 16 times --max-body)",
+      parseInteger(1),
+    )
+    .option("--max-connections <n>", "open connections; requests on others get 503", parseInteger(1, 65535), 512)
     .option("--parallel <n>", "requests that run at the same time, each with keys of its own", parseInteger(1, 32), 4)
     .option("--max-queue <n>", "requests that may wait; the next ones get 429", parseInteger(0), 16)
     .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
@@ -83,25 +96,31 @@ export function addServe(program: Command, terminal: () => Terminal): void {
 }
 
 async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
-  const { host, port, cors = [], maxBody, parallel, maxQueue } = flags;
+  const { host, port, cors = [], allowedHosts, maxBody, maxBodies = 16 * maxBody, parallel, maxQueue } = flags;
   const token = flags.token ?? process.env["ROPEWALK_TOKEN"];
   if (token === "")
     fail("INVALID_ARGUMENT", "ROPEWALK_TOKEN", "is empty", advise.other("set a token, or unset the variable"));
-  const isLocal = LOOPBACK.test(host);
+  const isLocal = isLoopback(host);
+  if (maxBodies < maxBody)
+    fail(
+      "INVALID_ARGUMENT",
+      "--max-bodies",
+      `must be at least --max-body (${maxBody})`,
+      advise.other("pass a larger one"),
+    );
   const { createApp } = await import("./app.js");
   const { listen } = await import("./listen.js");
   const name = flags.name ?? ((await isFolder(source)) ? basename(resolve(source)) : undefined);
-  const limits = { maxBody: maxBody * 1024, parallel, maxQueue };
+  const limits = { maxBody: maxBody * 1024, maxBodies: maxBodies * 1024, parallel, maxQueue };
   const chats = {
     ...messageOptionsFrom(flags),
     onWarning: (message: string) => terminal.note(`warning: ${message}`),
   };
-  const app = createApp({ token, origins: cors, ...limits, isLocal, name, chats });
+  const app = createApp({ token, origins: cors, ...limits, isHost: hostCheck(isLocal, allowedHosts), name, chats });
   let server: Listening | undefined;
   const begin = async (model: WorkerModel): Promise<void> => {
-    server = await listen(app.fetch, host, port);
-    if (!isLocal && token === undefined)
-      terminal.note("warning: every machine that reaches this address can use the model; set a token with --token");
+    server = await listen(app, host, port, flags.maxConnections);
+    if (!isLocal && token === undefined) terminal.note(openWarning(allowedHosts));
     if (model.info.generates && Object.keys(model.chatTemplates).length === 0)
       terminal.note(
         "warning: the model has no chat template, so /v1/chat/completions fails; pass one with --chat-template, or use /v1/completions",
@@ -133,6 +152,20 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   } finally {
     await end();
   }
+}
+
+/** What it means that anybody can ask. */
+function openWarning(allowedHosts: readonly string[] | undefined): string {
+  const machines = "warning: every machine that reaches this address can use the model";
+  if (allowedHosts !== undefined) return `${machines}; set a token with --token`;
+  return `${machines}, and so can any web page that is open on one of them: a site can give its own name this address (DNS rebinding); set a token with --token, or name this machine with --allowed-hosts`;
+}
+
+function parseHosts(text: string): string[] {
+  const hosts = readHosts(text);
+  if (hosts === undefined)
+    throw new InvalidArgumentError("Must be host names without ports, such as models.example,box.local.");
+  return hosts;
 }
 
 /** A variable that is empty, and not in quotes, leaves the next option as the token. */
