@@ -151,9 +151,9 @@ const bundleSettings = (esbuild) => ({
   logLevel: "warning",
 });
 
-// Bundles the script of a page's Worker into one file, with the glue: bundlers that make a classic script of a Worker (Vite before 8, unless
+// Bundles the script of a page's Worker, and the main entry for CDNs, into one file each, with the glue: bundlers that make a classic script of a Worker (Vite before 8, unless
 // told otherwise) refuse one that consists of several. Another one ships as text, for places where files can't be started.
-async function shipWorkerThread(esbuild) {
+async function shipSingleFiles(esbuild) {
   const shipped = {
     name: "shipped files",
     setup: ({ onResolve }) =>
@@ -173,7 +173,11 @@ async function shipWorkerThread(esbuild) {
   const text = { format: "iife", minifyWhitespace: true, sourcemap: false, write: false };
   const { outputFiles } = await bundled("worker_thread_inline", text);
   await writeScriptText("worker_thread", outputFiles[0].text);
+  // the main entry as one file, for CDNs and for service workers, which can't load parts
+  await bundled("index", { outdir: undefined, outfile: join(root, "dist", "ropewalk.min.js"), ...MINIFIED });
 }
+
+const MINIFIED = { minify: true, sourcemap: false };
 
 // Bundles each entry and the modules they share into few files, so that a page without a bundler makes few requests. Declarations are shipped
 // as TypeScript writes them.
@@ -279,7 +283,7 @@ export async function build({ wasm = true, from, only } = {}) {
   await shipLicenses(await shipPackage(esbuild));
   if (links) await keepWasm(esbuild, chosen, sources);
   await shipWasm();
-  await shipWorkerThread(esbuild);
+  await shipSingleFiles(esbuild);
 }
 
 await runMain(import.meta.url, async (args) => {

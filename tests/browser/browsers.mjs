@@ -35,17 +35,21 @@ export const hasOpfs = (name) => name !== "webkit";
 /** The smallest window of WebKitGTK's MiniBrowser is wider than a phone. */
 export const hasNarrowWindow = (name) => name !== "webkit";
 
-function launch(name, { firefoxPrefs, timeoutMs = TIMEOUT_MS }) {
+function launch(name, { firefoxPrefs, extension, timeoutMs = TIMEOUT_MS }) {
   if (name === "webkit") return launchWebKit({ timeoutMs });
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`npm run setup\``);
   const options = { executablePath, headless: true, protocolTimeout: timeoutMs };
   return name === "firefox"
     ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })
-    : puppeteer.launch({ ...options, args: CHROMIUM_FLAGS });
+    : puppeteer.launch({
+        ...options,
+        args: CHROMIUM_FLAGS,
+        ...(extension !== undefined && { pipe: true, enableExtensions: [extension] }),
+      });
 }
 
-/** Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config. */
+/** Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config, `extension` the folder of one for Chromium. */
 export async function withBrowser(name, use, options = {}) {
   const browser = await launch(name, options);
   try {

@@ -54,8 +54,24 @@ for (const name of BROWSERS) {
       });
 
       await check("a service worker can load", async (run) => {
-        assert.deepEqual(await run("runInServiceWorker"), { build: "simd", numbers: WORKED_EXAMPLE });
+        const expected = { build: "simd", numbers: WORKED_EXAMPLE };
+        for (const script of ["service_worker.mjs", "service_worker_min.mjs"])
+          assert.deepEqual(await run("runInServiceWorker", script, "load"), expected, script);
       });
+
+      await check(
+        "a service worker runs a model from one file, and hears of it where parts are needed",
+        async (run) => {
+          const model = `${site.origin}/examples/small_model/model.q8_0.gguf`;
+          const { text } = await run("runInServiceWorker", "service_worker_min.mjs", model);
+          assert.match(text, /^ [a-z]+\. [A-Z]/);
+          assert.deepEqual(await run("runInServiceWorker", "service_worker.mjs", model), {
+            code: "UNSUPPORTED_ENGINE",
+            message:
+              'import(): a service worker can\'t load parts of the package; import "ropewalk/min", which is one file, or bundle the service worker into one',
+          });
+        },
+      );
 
       await check("wasm may be an address, a response, bytes or a module", async (run) => {
         const results = await run("loadFromSources", ENTRIES.good, WASM);

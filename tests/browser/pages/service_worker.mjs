@@ -1,17 +1,6 @@
-// A service worker that loads the package. Service workers don't allow import().
+// A service worker that loads the main entry, which can rotate, but can't load its other parts: service workers don't allow import().
 
 import { load } from "../package/dist/index.js";
-import { workedExample } from "./worked_example.mjs";
+import { answerMessages } from "./service_worker_answers.mjs";
 
-async function answer() {
-  const rw = await load({ build: "simd" });
-  return { build: rw.build, numbers: workedExample(rw) };
-}
-
-addEventListener("message", (event) =>
-  event.waitUntil(
-    answer()
-      .catch(String)
-      .then((result) => event.source.postMessage(result)),
-  ),
-);
+answerMessages(load);

@@ -111,15 +111,19 @@ export function runInWorker(entry, build, kinds) {
 }
 
 /** Loads and rotates in a service worker, which is removed afterwards. */
-export async function runInServiceWorker() {
+export async function runInServiceWorker(script, question) {
   const answer = new Promise((resolve) =>
     navigator.serviceWorker.addEventListener("message", ({ data }) => resolve(data), { once: true }),
   );
-  const registration = await navigator.serviceWorker.register(new URL("service_worker.mjs", import.meta.url), {
+  // each script has a scope of its own, so that none takes the place of another
+  const registration = await navigator.serviceWorker.register(new URL(script, import.meta.url), {
     type: "module",
+    scope: `./${script}/`,
   });
-  const { active } = await navigator.serviceWorker.ready;
-  active.postMessage("load");
+  const worker = registration.installing ?? registration.waiting ?? registration.active;
+  while (worker.state !== "activated")
+    await new Promise((resolve) => worker.addEventListener("statechange", resolve, { once: true }));
+  worker.postMessage(question);
   return answer.finally(() => registration.unregister());
 }
 

@@ -1,4 +1,5 @@
 // Opens a model's files from any source, and reads its tensors. The entry of this folder.
+import { part } from "../../core/base/part.js";
 import type { Advised } from "../../core/base/advice.js";
 import * as advise from "../../core/base/advice.js";
 import type { Dict } from "../../core/base/dict.js";
@@ -168,7 +169,9 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   const { packed, ...plain } = opened;
   // loaded only for models that need it
   const isPacked = packed !== undefined && packed.size > 0;
-  const weights = isPacked ? (await import("./packed/weights.js")).unpackWeights(opened, folder.config) : plain;
+  const weights = isPacked
+    ? (await part(() => import("./packed/weights.js"))).unpackWeights(opened, folder.config)
+    : plain;
   const { opened: all, sentence } = await readSentenceFiles(files, weights, signal);
   return { kind: "safetensors", metadata: {}, ...all, ...folder, ...(sentence && { sentence }) };
 }
@@ -210,7 +213,7 @@ export async function openFiles(
   if (!isUrl && typeof source === "string") {
     const name = openPath === undefined ? parseHubNameInPage(source) : parseHubName(source);
     if (name !== undefined && !((await platform.pathExists?.(source)) ?? false)) {
-      const { openHub } = await import("./open_hub.js"); // loaded only for names
+      const { openHub } = await part(() => import("./open_hub.js")); // loaded only for names
       const access = { hub, token, http, warn, wanted, ...(cache !== undefined && { cache }) };
       return openHub(platform, name, access, options.signal);
     }

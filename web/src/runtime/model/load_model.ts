@@ -1,4 +1,5 @@
 // Opens a model's files, plans its weights and loads them.
+import { part } from "../../core/base/part.js";
 import * as advise from "../../core/base/advice.js";
 import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
 import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
@@ -94,7 +95,8 @@ export async function loadModel(
   return new Model(parts, info, chatTemplates, { files: environment.files, mappings }, options.onWarning);
 }
 
-const inOpfs = async (): Promise<KeptFiles> => (await import("../files/kept_files.js")).opfsKeptFiles(webFiles);
+const inOpfs = async (): Promise<KeptFiles> =>
+  (await part(() => import("../files/kept_files.js"))).opfsKeptFiles(webFiles);
 
 async function open(environment: LoadEnvironment, source: ModelSource, options: ModelOptions): Promise<OpenedModel> {
   const { onProgress, ...rest } = options;

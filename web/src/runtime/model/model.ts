@@ -1,4 +1,5 @@
 // The public Model class: sessions, generation, chat templates, perplexity and embeddings.
+import { part } from "../../core/base/part.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import { optionalFunction, optionalSignal } from "../../core/base/checks.js";
 import { disposeSymbol } from "../../core/base/dispose.js";
@@ -135,7 +136,7 @@ export class Model implements Disposable {
       ...(onProgress && { onProgress }),
       ...(onWarning && { onWarning }),
     };
-    const { loadAdapter } = await import("./adapters/load_adapter.js"); // loaded only for adapters
+    const { loadAdapter } = await part(() => import("./adapters/load_adapter.js")); // loaded only for adapters
     return loadAdapter({ ...this.#files, core: this.#core, count }, source, given);
   }
 

@@ -1,4 +1,5 @@
 // The runtime object that load() returns.
+import { part } from "../../core/base/part.js";
 import { attention, type AttentionOptions } from "../../core/attention/attention.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import { fail } from "../../core/base/errors.js";
@@ -275,7 +276,7 @@ export class Ropewalk {
    * is allocated if the model can't fit; INVALID_ARGUMENT, INVALID_CONFIG. The signal's reason if aborted.
    */
   async model(source: ModelSource, options?: ModelOptions): Promise<Model> {
-    const { loadModel } = await import("../model/load_model.js");
+    const { loadModel } = await part(() => import("../model/load_model.js"));
     return loadModel(this.#modelHost, source, options);
   }
 
@@ -284,7 +285,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} the codes of {@link Ropewalk.model}.
    */
   async modelInfo(source: ModelSource, options?: ModelOptions): Promise<ModelInfo> {
-    const { modelInfo } = await import("../model/load_model.js");
+    const { modelInfo } = await part(() => import("../model/load_model.js"));
     return modelInfo(this.#modelHost, source, options);
   }
 
@@ -293,7 +294,7 @@ export class Ropewalk {
    * huggingface_hub, whichever program downloaded them.
    */
   async cachedModels(): Promise<CachedModel[]> {
-    const { cachedModels } = await import("../files/cache/models.js");
+    const { cachedModels } = await part(() => import("../files/cache/models.js"));
     return cachedModels(this.#files);
   }
 
@@ -304,7 +305,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} INVALID_ARGUMENT if it is neither.
    */
   async deleteCachedModel(source: string | URL): Promise<boolean> {
-    const { deleteCachedModel } = await import("../files/cache/models.js");
+    const { deleteCachedModel } = await part(() => import("../files/cache/models.js"));
     return deleteCachedModel(this.#files, source);
   }
 
@@ -314,7 +315,7 @@ export class Ropewalk {
    * @throws {@link RopewalkError} INVALID_FILE and UNSUPPORTED_MODEL, with the part at fault; INVALID_ARGUMENT if `source` isn't an object.
    */
   async tokenizer(source: object, tokenizerConfig?: object): Promise<Tokenizer> {
-    const { tokenizerFrom } = await import("../text/tokenizer.js");
+    const { tokenizerFrom } = await part(() => import("../text/tokenizer.js"));
     return tokenizerFrom(source, tokenizerConfig);
   }
 

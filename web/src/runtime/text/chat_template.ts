@@ -1,4 +1,5 @@
 // Renders a conversation with the model's chat template.
+import { part } from "../../core/base/part.js";
 import * as advise from "../../core/base/advice.js";
 import { trueOrFalse } from "../../core/base/checks.js";
 import { isDict } from "../../core/base/dict.js";
@@ -65,7 +66,7 @@ export async function renderPrompt(
   const { tools, variables } = readInputs(messages, options);
   const now = timeOf(options);
   const source = templateFor(templates, options.templateName, (tools ?? []).length > 0);
-  const { chatTemplateOf, renderMessages } = await import("./chat/render.js"); // what renders no chat doesn't load it
+  const { chatTemplateOf, renderMessages } = await part(() => import("./chat/render.js")); // what renders no chat doesn't load it
   const template = chatTemplateOf(source);
   const chat = { messages, tools, variables, now };
   const { text, lost, losesTools } = renderMessages(template, chat);
@@ -124,7 +125,7 @@ function textsIn(value: unknown): string {
 
 /** Checks the option `chatTemplate`, without messages. Throws INVALID_ARGUMENT. @internal */
 export async function checkTemplate(template: string): Promise<void> {
-  const { chatTemplateOf } = await import("./chat/render.js");
+  const { chatTemplateOf } = await part(() => import("./chat/render.js"));
   try {
     chatTemplateOf(template);
   } catch (cause) {

@@ -7,6 +7,9 @@ import type { ByteSource, FileSet, MissingFile } from "../byte_source.js";
 /** Opens a file on a server. @internal */
 export type OpenUrl = (url: URL, name: string, signal?: AbortSignal) => Promise<ByteSource | MissingFile>;
 
+/** Schemes that pages fetch; the last ones are those of the files that an extension brings. */
+const FETCHED = /^(https?|blob|data|(chrome|moz|safari-web)-extension):$/;
+
 /** Parses a URL that can be fetched. Relative URLs are resolved against the page's. @throws INVALID_ARGUMENT @internal */
 export function parseUrl(source: string | URL): URL {
   const page = (globalThis as { location?: Location }).location?.href;
@@ -17,7 +20,7 @@ export function parseUrl(source: string | URL): URL {
   } catch (cause) {
     fail("INVALID_ARGUMENT", "source", `must be a URL (got ${show(source)})`, { cause });
   }
-  if (!/^(https?|blob|data):$/.test(url.protocol)) {
+  if (!FETCHED.test(url.protocol)) {
     fail(
       "INVALID_ARGUMENT",
       "source",

@@ -1,5 +1,10 @@
 // The public Session class: the text that a model has read, and its continuation.
+<<<<<<< HEAD
 import { optionalFunction, wholeNumber } from "../../../core/base/checks.js";
+=======
+import { part } from "../../../core/base/part.js";
+import { optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
+>>>>>>> c2eb1240 (web: One file for CDNs and service workers, and models of browser extensions)
 import { disposeSymbol } from "../../../core/base/dispose.js";
 import { checkOptions } from "../../../core/base/options.js";
 import type { RopeOverrides } from "../../../core/config/overrides.js";
@@ -133,9 +138,14 @@ export class Session implements Disposable {
     const text = this.#text;
     checkWatchable(text.core.plan);
     const settings = readTraceOptions(options, text.core.plan);
+<<<<<<< HEAD
     const rest = readAppendOptions(options, TRACE_OPTIONS);
     return readMore("trace", this.#reading, input, rest.signal, async (tokens) => {
       const { traceText } = await import("./trace.js");
+=======
+    return this.#read("trace", input, options, async (tokens, rest) => {
+      const { traceText } = await part(() => import("./trace.js"));
+>>>>>>> c2eb1240 (web: One file for CDNs and service workers, and models of browser extensions)
       text.checkAlive();
       return traceText(text, tokens, settings, rest);
     });
