@@ -1,10 +1,6 @@
 // The public Session class: the text that a model has read, and its continuation.
-<<<<<<< HEAD
 import { optionalFunction, wholeNumber } from "../../../core/base/checks.js";
-=======
 import { part } from "../../../core/base/part.js";
-import { optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
->>>>>>> c2eb1240 (web: One file for CDNs and service workers, and models of browser extensions)
 import { disposeSymbol } from "../../../core/base/dispose.js";
 import { checkOptions } from "../../../core/base/options.js";
 import type { RopeOverrides } from "../../../core/config/overrides.js";
@@ -43,7 +39,6 @@ import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
 import { type Trace, TRACE_OPTIONS, type TraceOptions } from "./trace_options.js";
 import { readTraceOptions } from "./trace_settings.js";
-import { checkWatchable } from "../run/layer_walk.js";
 
 /**
  * A text that a model has read and can continue: its tokens, and their keys and values in a cache. Created by
@@ -136,16 +131,10 @@ export class Session implements Disposable {
    */
   async trace(input: string | Iterable<number>, options: TraceOptions = {}): Promise<Trace> {
     const text = this.#text;
-    checkWatchable(text.core.plan);
     const settings = readTraceOptions(options, text.core.plan);
-<<<<<<< HEAD
     const rest = readAppendOptions(options, TRACE_OPTIONS);
     return readMore("trace", this.#reading, input, rest.signal, async (tokens) => {
-      const { traceText } = await import("./trace.js");
-=======
-    return this.#read("trace", input, options, async (tokens, rest) => {
       const { traceText } = await part(() => import("./trace.js"));
->>>>>>> c2eb1240 (web: One file for CDNs and service workers, and models of browser extensions)
       text.checkAlive();
       return traceText(text, tokens, settings, rest);
     });

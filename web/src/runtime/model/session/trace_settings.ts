@@ -5,6 +5,7 @@ import { fail } from "../../../core/base/errors.js";
 import { listOf } from "../../../core/base/lists.js";
 import { checkOptions } from "../../../core/base/options.js";
 import type { ModelPlan } from "../plan/model_plan.js";
+import { checkWatchable } from "../run/layer_walk.js";
 import { checkAttends } from "./cached_rows.js";
 import { TRACE_OPTIONS, TRACED, type Traced, type TraceOptions } from "./trace_options.js";
 
@@ -24,8 +25,9 @@ export interface TraceSettings {
   readonly maxBytes: number;
 }
 
-/** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
+/** Throws INVALID_ARGUMENT, UNKNOWN_KEY, and UNSUPPORTED_MODEL for a model whose layers can't be watched. @internal */
 export function readTraceOptions(given: TraceOptions | undefined, plan: ModelPlan): TraceSettings {
+  checkWatchable(plan);
   const options = checkOptions(given, TRACE_OPTIONS);
   const { what = ["attention", "hidden", "logits"], rows, maxBytes = DEFAULT_BYTES } = options;
   const names = listOf(what, "what", `names out of ${TRACED.join(", ")}`);
