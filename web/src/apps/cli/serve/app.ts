@@ -11,6 +11,7 @@ import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js
 import type { ServedModel } from "../../serving/served_model.js";
 import { eventStream, isChunks } from "./event_stream.js";
 import { Bodies } from "./bodies.js";
+import { HOME_HEADERS, HOME_PAGE } from "./home_page.js";
 import type { IsHost } from "./hosts.js";
 import type { Answering, Arrival } from "./listen.js";
 import { RequestQueue } from "./queue.js";
@@ -58,6 +59,9 @@ const CLOSING_MS = 5_000;
 /** How long the body of a request may take to come. */
 const BODY_MS = 30_000;
 
+/** Paths that need no token. */
+const OPEN_PATHS: readonly string[] = ["/health", "/"];
+
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
 /** After how many seconds to ask again while there is no model, or no place. */
@@ -100,7 +104,7 @@ export function createApp(settings: AppSettings): App {
         ),
         403,
       );
-    if (token !== undefined && c.req.path !== "/health" && !hasToken(c.req.header("authorization"), token)) {
+    if (token !== undefined && !OPEN_PATHS.includes(c.req.path) && !hasToken(c.req.header("authorization"), token)) {
       c.header("WWW-Authenticate", "Bearer");
       return c.json(
         errorBody("the bearer token is missing or wrong", "authentication_error", null, "invalid_api_key"),
@@ -172,6 +176,7 @@ export function createApp(settings: AppSettings): App {
     }
   };
 
+  app.get("/", (c) => c.body(HOME_PAGE, 200, HOME_HEADERS));
   app.post("/v1/chat/completions", (c) => answer(c, ({ chat }) => chat.completions.create));
   app.post("/v1/completions", (c) => answer(c, ({ completions }) => completions.create));
   app.post("/v1/embeddings", (c) => answer(c, ({ embeddings }) => embeddings.create));
