@@ -27,7 +27,7 @@ for (const name of BROWSERS)
             input.dispatchEvent(new Event("change"));
           });
           await waitFor("model", "^stories$");
-        assert.equal(await page.$eval("#stop", (button) => button.checkVisibility()), false);
+          assert.equal(await page.$eval("#stop", (button) => button.checkVisibility()), false);
           const send = (path, text) =>
             page.evaluate(
               (path, text) => {
