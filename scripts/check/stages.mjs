@@ -103,6 +103,13 @@ export const stages = {
     await nodeTests("released", { concurrency: 1 }); // models use all processors
   },
 
+  async soak() {
+    await step("build", () => build());
+    const env = { ROPEWALK_REQUESTS: process.env.ROPEWALK_REQUESTS ?? "10000" };
+    const file = join(root, "tests", "cli", "serve", "soak.test.mjs");
+    await step("soak", () => runNodeTests([file], resultsFile("soak"), { cwd: root, env }));
+  },
+
   async compare() {
     await buildPackage();
     await step("reference packages", async () => void referencePython());

@@ -43,9 +43,10 @@ const toolTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor 
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-export const post = (address, path, body, headers = {}) =>
+export const post = (address, path, body, headers = {}, signal = undefined) =>
   fetch(`${address}${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
+    signal,
     body: typeof body === "string" ? body : JSON.stringify(body),
   });

@@ -1,4 +1,5 @@
 // The paths of the server. What they answer is made by web/src/apps/openai.
+import { setMaxListeners } from "node:events";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, Hono } from "hono";
@@ -45,6 +46,8 @@ export interface App extends Answering {
   use(model: ServedModel | undefined, adapters?: AdapterOptions): void;
   /** Number of requests that the model has been asked for. */
   requests(): number;
+  /** Bytes of bodies that are held now. */
+  heldBytes(): number;
   /** Aborts what runs, waits for it for a few seconds, and frees the sessions. */
   close(): Promise<void>;
 }
@@ -76,6 +79,7 @@ export function createApp(settings: AppSettings): App {
   const queue = new RequestQueue(parallel, maxQueue);
   const bodies = new Bodies({ largest: maxBody, together: maxBodies, time: BODY_MS });
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // each request listens
   const running = new Set<Promise<void>>();
   let requests = 0;
 
@@ -202,6 +206,7 @@ export function createApp(settings: AppSettings): App {
       if (client !== undefined) models = client.models.list();
     },
     requests: () => requests,
+    heldBytes: () => bodies.held,
     close: async () => {
       closing.abort();
       await Promise.race([Promise.all(running), sleep(CLOSING_MS, undefined, { ref: false })]);

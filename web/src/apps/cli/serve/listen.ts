@@ -1,5 +1,6 @@
 // Listens on a port.
 import * as advise from "../../../core/base/advice.js";
+import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
@@ -124,6 +125,7 @@ function goneSignal(socket: Socket): AbortSignal {
   if (known !== undefined) return known;
   const controller = new AbortController();
   signals.set(socket, controller.signal);
+  setMaxListeners(0, controller.signal); // each request on the connection listens
   if (socket.destroyed) controller.abort();
   else socket.once("close", () => controller.abort());
   return controller.signal;
