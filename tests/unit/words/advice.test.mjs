@@ -44,6 +44,7 @@ const SAME = Symbol("as the API says it");
 const CASES = [
   [advise.other("download it again"), "download it again", SAME, SAME, SAME],
   [advise.spell({ name: "topK" }), "did you mean topK?", SAME, SAME, SAME],
+  [advise.spell({ name: "contextLength", from: "n_ctx" }), "`n_ctx` is `contextLength` here", SAME, SAME, SAME],
   [advise.choose({ names: ["a", "b"] }), "use one of a, b", SAME, SAME, SAME],
   [
     advise.raise({ option: "contextLength" }),

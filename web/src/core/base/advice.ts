@@ -4,8 +4,8 @@
 export interface AdviceValues {
   /** Anything that is said alike everywhere. */
   other: { readonly words: string };
-  /** Use the name that is most like the given one. */
-  spell: { readonly name: string };
+  /** Use the name that is most like the given one, or that is used here for another package's name, `from`. */
+  spell: { readonly name: string; readonly from?: string };
   /** Use one of these names. */
   choose: { readonly names: readonly string[] };
   /** Give an option a larger value: `most` is the largest that it can have, and above `trained` the RoPE needs a scaling. */
@@ -117,7 +117,8 @@ export function other(words: string): Advised {
 
 /** @internal */
 export function spell(values: Values<"spell">): Advised {
-  return advised("spell", values, `did you mean ${values.name}?`);
+  const { name, from } = values;
+  return advised("spell", values, from === undefined ? `did you mean ${name}?` : `\`${from}\` is \`${name}\` here`);
 }
 
 /** @internal */

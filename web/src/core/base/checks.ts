@@ -1,3 +1,4 @@
+import { valueElsewhere } from "./elsewhere.js";
 import { fail, type RopewalkErrorCode } from "./errors.js";
 import { show } from "./show.js";
 import { typedArrayName, viewBytes } from "./typed_arrays.js";
@@ -33,7 +34,8 @@ export function codeIn(
   code: RopewalkErrorCode = "INVALID_ARGUMENT",
 ): number {
   const index = names.indexOf(value as string);
-  if (index < 0) fail(code, field, `must be one of ${names.join(", ")} (got ${show(value)})`);
+  if (index < 0)
+    fail(code, field, `must be one of ${names.join(", ")} (got ${show(value)})`, valueElsewhere(value, names));
   return index;
 }
 

@@ -1,5 +1,6 @@
 // Reads the lists that callers pass: token ids, and the messages of a chat. Compares token ids.
 import { wholeNumber } from "./checks.js";
+import { onnxHint } from "./elsewhere.js";
 import { fail } from "./errors.js";
 import { show } from "./show.js";
 
@@ -12,7 +13,8 @@ const LONGEST = 2 ** 24;
  * @internal
  */
 export function listOf(given: unknown, field: string, what: string): unknown[] {
-  const refuse = (problem: string): never => fail("INVALID_ARGUMENT", field, `must be ${what} (${problem})`);
+  const refuse = (problem: string): never =>
+    fail("INVALID_ARGUMENT", field, `must be ${what} (${problem})`, onnxHint(given));
   if (ArrayBuffer.isView(given) && !(given instanceof DataView)) {
     const array = given as Int32Array; // if it is detached, its length is 0, and its iterator would throw
     return Array.from({ length: array.length }, (_, i) => Number(array[i]));

@@ -3,6 +3,7 @@ import leven from "leven";
 import { isDict } from "./dict.js";
 import * as advise from "./advice.js";
 import type { Advised } from "./advice.js";
+import { type Elsewhere, hereIs } from "./elsewhere.js";
 import { fail } from "./errors.js";
 import { quote, show } from "./show.js";
 
@@ -11,14 +12,17 @@ export interface OptionNames {
   /** The call as messages name it, such as `rotate()`. */
   readonly call: string;
   readonly names: Readonly<Record<string, true>>;
+  /** Names of other packages for them. */
+  readonly elsewhere?: Elsewhere | undefined;
 }
 
 /** The options of a call. The compiler checks that `names` has every key of `Options` and no other. @internal */
 export function optionNames<Options extends object>(
   call: string,
   names: { readonly [Name in keyof Required<Options>]: true },
+  elsewhere?: Elsewhere,
 ): OptionNames {
-  return { call, names: Object.assign(Object.create(null), names) as Record<string, true> }; // no inherited names
+  return { call, elsewhere, names: Object.assign(Object.create(null), names) as Record<string, true> }; // no inherited names
 }
 
 /** Options as a call has read them: optional ones may be undefined. @internal */
@@ -37,7 +41,7 @@ const NONE: object = Object.freeze({});
  */
 export function checkOptions<Options extends object>(
   options: Options | undefined,
-  { call, names }: OptionNames,
+  { call, names, elsewhere }: OptionNames,
   path = "",
 ): Options {
   if (options === undefined) return NONE as Options;
@@ -49,14 +53,20 @@ export function checkOptions<Options extends object>(
       `must be an object with options of ${call}: ${known} (got ${show(options)})`,
     );
   }
-  for (const name in options) if (names[name] !== true) failUnknown(name, call, Object.keys(names), path);
+  for (const name in options) if (names[name] !== true) failUnknown(name, { call, names, elsewhere }, path);
   return options;
 }
 
-function failUnknown(name: string, call: string, names: string[], path: string): never {
+function failUnknown(name: string, { call, names: known, elsewhere = {} }: OptionNames, path: string): never {
+  const names = Object.keys(known);
   const shortName = name.slice(0, 60);
   const field = path === "" ? shortName : `${path}.${shortName}`;
-  fail("UNKNOWN_KEY", field, `${quote(name)} isn't an option of ${call}`, suggestion(name, names));
+  fail(
+    "UNKNOWN_KEY",
+    field,
+    `${quote(name)} isn't an option of ${call}`,
+    hereIs(name, elsewhere, names) ?? suggestion(name, names),
+  );
 }
 
 /** What to use instead of an unknown name. @internal */

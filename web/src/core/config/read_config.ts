@@ -1,10 +1,12 @@
 // Reads a RopeConfig or the overrides of one: checks each key, and moves keys that may be in two places to one.
 import * as advise from "../base/advice.js";
+import type { Advised } from "../base/advice.js";
 import { type Dict, isDict } from "../base/dict.js";
+import { hereIs, KEY_ELSEWHERE } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { checkScaling, type CheckedScaling, readScaling, reads } from "./scaling.js";
-import { MROPE_KEYS } from "./scaling_keys.js";
+import { MROPE_KEYS, SCALING_KEYS } from "./scaling_keys.js";
 import {
   COMPATS,
   MROPE_LAYOUTS,
@@ -87,6 +89,12 @@ export interface ConfigDraft extends Partial<
   rotates_last?: true;
 }
 
+/** What to use instead of a key that a config doesn't have at its top level. */
+function keyAdvice(name: string): Advised {
+  const inScaling = name in SCALING_KEYS ? advise.spell({ name: `rope_scaling.${name}`, from: name }) : undefined;
+  return hereIs(name, KEY_ELSEWHERE) ?? inScaling ?? suggestion(name, Object.keys(CONFIG_KEYS));
+}
+
 /**
  * Checks the keys of a config and the types of their values, and moves the keys that have two places to one.
  *
@@ -102,7 +110,7 @@ export function readKeys(config: Dict, prefix: string): ConfigKeys {
         "UNKNOWN_KEY",
         prefix + name,
         `is not a key of a RoPE config${isModelKey ? ", but of a config.json" : ""}`,
-        isModelKey ? advise.call({ calls: ["ropeConfig"] }) : suggestion(name, Object.keys(CONFIG_KEYS)),
+        isModelKey ? advise.call({ calls: ["ropeConfig"] }) : keyAdvice(name),
       );
     }
     if (!isAbsent(value)) read[name] = CONFIG_KEYS[name as keyof RopeConfig](value, prefix + name);

@@ -1,5 +1,6 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
 import { isDict } from "../base/dict.js";
+import { valueElsewhere } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
 import { show } from "../base/show.js";
@@ -49,7 +50,9 @@ export function integersAt(value: unknown, path: string): number[] {
 }
 
 export function oneOf<T extends string>(value: unknown, path: string, names: readonly T[]): T {
-  return names.includes(value as T) ? (value as T) : mustBe(path, `one of ${names.join(", ")}`, value);
+  if (names.includes(value as T)) return value as T;
+  const expected = `must be one of ${names.join(", ")} (got ${show(value)})`;
+  return fail("INVALID_CONFIG", path, expected, valueElsewhere(value, names));
 }
 
 /** Reads one of these names. */

@@ -2,6 +2,7 @@
 import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { codeIn } from "../base/checks.js";
+import { onnxHint } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { typedArrayName, viewBytes } from "../base/typed_arrays.js";
 
@@ -55,7 +56,7 @@ export interface ElementView {
 export function viewElements(array: unknown, dtype: unknown, field: string, dtypeField = "dtype"): ElementView {
   const name = typedArrayName(array);
   const polyfill = name === undefined ? viewOfPolyfill(array) : undefined;
-  const own = dtypeOf(polyfill === undefined ? name : "Float16Array", dtype, field, dtypeField);
+  const own = dtypeOf(polyfill === undefined ? name : "Float16Array", array, dtype, field, dtypeField);
   const bytes = polyfill ?? viewBytes(array);
   if (bytes === undefined) {
     fail(
@@ -68,7 +69,7 @@ export function viewElements(array: unknown, dtype: unknown, field: string, dtyp
   return { dtype: own, length: bytes.length / sizeOf(own), bytes };
 }
 
-function dtypeOf(name: string | undefined, dtype: unknown, field: string, dtypeField: string): DType {
+function dtypeOf(name: string | undefined, array: unknown, dtype: unknown, field: string, dtypeField: string): DType {
   const given = dtype === undefined ? undefined : checkDType(dtype, dtypeField);
   if (name === "Uint16Array") {
     if (given === "f16" || given === "bf16") return given;
@@ -80,6 +81,7 @@ function dtypeOf(name: string | undefined, dtype: unknown, field: string, dtypeF
       "INVALID_DTYPE",
       field,
       "must be a Tensor, a Float32Array, a Float16Array, or a Uint16Array of f16 or bf16 bits",
+      onnxHint(array),
     );
   }
   if (given !== undefined && given !== own)

@@ -1,6 +1,7 @@
 // Array and tensor arguments: checked, with their addresses in wasm memory.
 import * as advise from "../base/advice.js";
 import { type DType, type ElementView, sizeOf, viewElements } from "./elements.js";
+import { onnxHint } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { show } from "../base/show.js";
 import { copyNumbers, typedArrayName, viewBytes } from "../base/typed_arrays.js";
@@ -86,7 +87,7 @@ export function checkSameHeap(heap: Heap, owner: { readonly heap: Heap }, field:
 export function floatsOf(heap: Heap, value: unknown, field: string): Operand {
   const tensor = tensorMemory(value);
   if (tensor === undefined ? typedArrayName(value) !== "Float32Array" : tensor.dtype !== "f32") {
-    fail("INVALID_DTYPE", field, "must be a Float32Array or an f32 Tensor");
+    fail("INVALID_DTYPE", field, "must be a Float32Array or an f32 Tensor", onnxHint(value));
   }
   return operandOf(heap, value, undefined, field);
 }
@@ -100,7 +101,7 @@ export function listOf(value: unknown, length: number, field: string): Operand |
   const numbers = copyNumbers(value, (given) => {
     if (given !== length) fail("INVALID_SHAPE", field, `must have ${length} entries (got ${given})`);
   });
-  if (numbers === undefined) fail("INVALID_ARGUMENT", field, "must be an array of numbers");
+  if (numbers === undefined) fail("INVALID_ARGUMENT", field, "must be an array of numbers", onnxHint(value));
   return Operand.ofFloats(new Float32Array(numbers));
 }
 

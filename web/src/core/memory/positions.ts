@@ -2,6 +2,7 @@
 import * as advise from "../base/advice.js";
 import { show } from "../base/show.js";
 import { count } from "../base/checks.js";
+import { onnxHint } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { copyNumbers } from "../base/typed_arrays.js";
 import type { Heap } from "./heap.js";
@@ -42,7 +43,8 @@ function failOutside(position: number, field: string): never {
 /** Returns a copy of an array of ids. `checkLength` may throw before it is copied. @internal */
 export function copyIds(ids: unknown, field: string, checkLength?: (length: number) => void): Float64Array {
   const copy = copyNumbers(ids, checkLength);
-  if (copy === undefined) fail("INVALID_POSITION", field, "must be a number or an array of numbers (without bigints)");
+  if (copy === undefined)
+    fail("INVALID_POSITION", field, "must be a number or an array of numbers (without bigints)", onnxHint(ids));
   return copy;
 }
 

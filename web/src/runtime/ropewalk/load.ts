@@ -3,6 +3,7 @@ import * as advise from "../../core/base/advice.js";
 import { optionalSignal } from "../../core/base/checks.js";
 import { messageOf, show } from "../../core/base/show.js";
 import { hasRelaxedSimd, requireSimd } from "../../core/load/engine.js";
+import { LOAD_ELSEWHERE } from "../../core/base/elsewhere.js";
 import { RopewalkError, fail } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import type { WasmModule } from "../../core/base/platform_types.js";
@@ -63,7 +64,11 @@ export interface Platform {
   readFile?: (address: string | URL) => Promise<Uint8Array>;
 }
 
-const OPTIONS = optionNames<LoadOptions>("load()", { build: true, wasm: true, threads: true, signal: true });
+const OPTIONS = optionNames<LoadOptions>(
+  "load()",
+  { build: true, wasm: true, threads: true, signal: true },
+  LOAD_ELSEWHERE,
+);
 
 /** A module that is loaded or loading, and where it comes from. */
 interface Loaded {

@@ -1,6 +1,7 @@
 // load() of ropewalk/worker: starts a thread and loads the module in it.
 import * as advise from "../../core/base/advice.js";
 import { optionalSignal } from "../../core/base/checks.js";
+import { LOAD_ELSEWHERE } from "../../core/base/elsewhere.js";
 import { fail, RopewalkError } from "../../core/base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../core/base/options.js";
 import { messageOf, show } from "../../core/base/show.js";
@@ -19,21 +20,29 @@ export interface WorkerLoadOptions extends LoadOptions {
   workerUrl?: string | URL;
 }
 
-const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>("load()", {
-  build: true,
-  wasm: true,
-  threads: true,
-  signal: true,
-});
+const LOAD_OPTIONS: OptionNames = optionNames<LoadOptions>(
+  "load()",
+  {
+    build: true,
+    wasm: true,
+    threads: true,
+    signal: true,
+  },
+  LOAD_ELSEWHERE,
+);
 
 /** The options where the Worker's script is a file. @internal */
-export const WORKER_LOAD_OPTIONS: OptionNames = optionNames<WorkerLoadOptions>("load()", {
-  build: true,
-  wasm: true,
-  threads: true,
-  signal: true,
-  workerUrl: true,
-});
+export const WORKER_LOAD_OPTIONS: OptionNames = optionNames<WorkerLoadOptions>(
+  "load()",
+  {
+    build: true,
+    wasm: true,
+    threads: true,
+    signal: true,
+    workerUrl: true,
+  },
+  LOAD_ELSEWHERE,
+);
 
 /** Starts a thread and loads the module in it. @internal */
 export async function loadIn(

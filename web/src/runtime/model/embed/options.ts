@@ -1,6 +1,7 @@
 // The options of embed() and rank(): their types, and their names, which the Worker's client checks too.
 import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
 import { fail } from "../../../core/base/errors.js";
+import { MODEL_ELSEWHERE } from "../../../core/base/elsewhere.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
 import { show } from "../../../core/base/show.js";
 import type { AdapterOptions } from "../run/adapters_in_use.js";
@@ -45,23 +46,31 @@ export interface EmbedOptions {
 export type RankOptions = Pick<EmbedOptions, "truncate" | "adapters" | "signal" | "onProgress">;
 
 /** @internal */
-export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>("embed()", {
-  pooling: true,
-  normalize: true,
-  dimensions: true,
-  prompt: true,
-  truncate: true,
-  adapters: true,
-  signal: true,
-  onProgress: true,
-});
+export const EMBED_OPTIONS: OptionNames = optionNames<EmbedOptions>(
+  "embed()",
+  {
+    pooling: true,
+    normalize: true,
+    dimensions: true,
+    prompt: true,
+    truncate: true,
+    adapters: true,
+    signal: true,
+    onProgress: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
-export const RANK_OPTIONS: OptionNames = optionNames<RankOptions>("rank()", {
-  truncate: true,
-  adapters: true,
-  signal: true,
-  onProgress: true,
-});
+export const RANK_OPTIONS: OptionNames = optionNames<RankOptions>(
+  "rank()",
+  {
+    truncate: true,
+    adapters: true,
+    signal: true,
+    onProgress: true,
+  },
+  MODEL_ELSEWHERE,
+);
 
 /** Options of embed() with every value checked. Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
 export function readEmbedOptions(options: EmbedOptions | undefined, size: number): EmbedOptions {

@@ -1,4 +1,5 @@
 // The options of models: their types, and their names, which the Worker's client checks before it sends a call.
+import { MODEL_ELSEWHERE } from "../../../core/base/elsewhere.js";
 import { type OptionNames, optionNames } from "../../../core/base/options.js";
 import type { AdapterOptions } from "./adapters_in_use.js";
 import type { KeyMode } from "../../../core/cache/options.js";
@@ -81,16 +82,20 @@ const OPEN = {
 } as const;
 
 /** @internal */
-export const ADAPTER_OPTIONS: OptionNames = optionNames<LoadAdapterOptions>("loadAdapter()", FILES);
+export const ADAPTER_OPTIONS: OptionNames = optionNames<LoadAdapterOptions>("loadAdapter()", FILES, MODEL_ELSEWHERE);
 /** @internal */
-export const MODEL_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.model()", OPEN);
+export const MODEL_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.model()", OPEN, MODEL_ELSEWHERE);
 /** @internal */
-export const MODEL_INFO_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.modelInfo()", OPEN);
+export const MODEL_INFO_OPTIONS: OptionNames = optionNames<ModelOptions>("rw.modelInfo()", OPEN, MODEL_ELSEWHERE);
 /** @internal */
-export const WORKER_MODEL_OPTIONS: OptionNames = optionNames<ModelOptions & { transfer?: boolean }>("rw.model()", {
-  ...OPEN,
-  transfer: true,
-});
+export const WORKER_MODEL_OPTIONS: OptionNames = optionNames<ModelOptions & { transfer?: boolean }>(
+  "rw.model()",
+  {
+    ...OPEN,
+    transfer: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
 export const KV_OPTIONS: OptionNames = optionNames<NonNullable<ModelOptions["kv"]>>("rw.model()", {
   dtype: true,

@@ -1,5 +1,6 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
 import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
+import { MODEL_ELSEWHERE } from "../../../core/base/elsewhere.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
 import type { OutputFormat } from "../../grammar/format.js";
 import { CHAT_OPTION_NAMES, type ChatOptions } from "../../text/chat_options.js";
@@ -256,20 +257,28 @@ const GENERATE = {
 } as const;
 
 /** @internal */
-export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>("session()", {
-  contextLength: true,
-  checkpoints: true,
-  adapters: true,
-});
+export const SESSION_OPTIONS: OptionNames = optionNames<SessionOptions>(
+  "session()",
+  {
+    contextLength: true,
+    checkpoints: true,
+    adapters: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
 export const RESTORE_OPTIONS: OptionNames = optionNames<RestoreOptions>("restore()", { rope: true });
 /** @internal */
-export const OPEN_SESSION_OPTIONS: OptionNames = optionNames<OpenSessionOptions>("openSession()", {
-  contextLength: true,
-  checkpoints: true,
-  adapters: true,
-  rope: true,
-});
+export const OPEN_SESSION_OPTIONS: OptionNames = optionNames<OpenSessionOptions>(
+  "openSession()",
+  {
+    contextLength: true,
+    checkpoints: true,
+    adapters: true,
+    rope: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
 export const FORK_OPTIONS: OptionNames = optionNames<ForkOptions>("fork()", {
   contextLength: true,
@@ -278,41 +287,61 @@ export const FORK_OPTIONS: OptionNames = optionNames<ForkOptions>("fork()", {
 /** @internal */
 export const EXTEND_OPTIONS: OptionNames = optionNames<ExtendOptions>("extend()", { contextLength: true });
 /** @internal */
-export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>("append()", {
-  signal: true,
-  onProgress: true,
-});
+export const APPEND_OPTIONS: OptionNames = optionNames<SessionAppendOptions>(
+  "append()",
+  {
+    signal: true,
+    onProgress: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
-export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("generate()", GENERATE);
+export const GENERATE_OPTIONS: OptionNames = optionNames<GenerateOptions>("generate()", GENERATE, MODEL_ELSEWHERE);
 /** @internal */
-export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>("generate()", {
-  ...GENERATE,
-  ...CHAT_OPTION_NAMES,
-  contextLength: true,
-  adapters: true,
-});
+export const MODEL_GENERATE_OPTIONS: OptionNames = optionNames<ModelGenerateOptions>(
+  "generate()",
+  {
+    ...GENERATE,
+    ...CHAT_OPTION_NAMES,
+    contextLength: true,
+    adapters: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
-export const CHAT_TURN_OPTIONS: OptionNames = optionNames<ChatTurnOptions>("chat()", {
-  ...GENERATE,
-  ...CHAT_OPTION_NAMES,
-  onProgress: true,
-});
+export const CHAT_TURN_OPTIONS: OptionNames = optionNames<ChatTurnOptions>(
+  "chat()",
+  {
+    ...GENERATE,
+    ...CHAT_OPTION_NAMES,
+    onProgress: true,
+  },
+  MODEL_ELSEWHERE,
+);
 const { logprobs: _, ...COMPLETE } = GENERATE;
 /** @internal */
-export const COMPLETE_OPTIONS: OptionNames = optionNames<CompleteOptions>("complete()", {
-  ...COMPLETE,
-  ...CHAT_OPTION_NAMES,
-  contextLength: true,
-  adapters: true,
-});
+export const COMPLETE_OPTIONS: OptionNames = optionNames<CompleteOptions>(
+  "complete()",
+  {
+    ...COMPLETE,
+    ...CHAT_OPTION_NAMES,
+    contextLength: true,
+    adapters: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
-export const GENERATE_MANY_OPTIONS: OptionNames = optionNames<GenerateManyOptions>("generateMany()", {
-  ...GENERATE,
-  ...CHAT_OPTION_NAMES,
-  contextLength: true,
-  adapters: true,
-  batchSize: true,
-});
+export const GENERATE_MANY_OPTIONS: OptionNames = optionNames<GenerateManyOptions>(
+  "generateMany()",
+  {
+    ...GENERATE,
+    ...CHAT_OPTION_NAMES,
+    contextLength: true,
+    adapters: true,
+    batchSize: true,
+  },
+  MODEL_ELSEWHERE,
+);
 /** @internal */
 export const SHIFT_OPTIONS: OptionNames = optionNames<ShiftSessionOptions>("shift()", { keep: true, discard: true });
 /** @internal */
