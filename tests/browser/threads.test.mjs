@@ -28,6 +28,11 @@ for (const name of BROWSERS) {
           assert.deepEqual([auto, error.code, error.field, one], [1, "UNSUPPORTED_ENGINE", "threads", 1]);
           assert.equal((await run("countThreads", ENTRIES.good, { threads: 2 }))[0].code, "UNSUPPORTED_ENGINE");
           assert.deepEqual(await run("countThreads", ENTRIES.good, { threads: 1 }), [1]);
+          assert.match(
+            await run("oneThread", ENTRIES.good),
+            /^this page isn't cross-origin isolated; send Cross-Origin/,
+          );
+          assert.equal(await run("oneThread", ENTRIES.good, { threads: 1 }), null);
           assert.ok(!site.requests.some((path) => path.includes("helper_thread")));
         }),
       );
@@ -39,6 +44,7 @@ for (const name of BROWSERS) {
           const auto = cores <= 4 ? cores : Math.min(8, Math.max(4, cores >> 1));
           assert.deepEqual(await run("countThreads", ISOLATED_ENTRY, {}, [3, 1, 2, "auto"]), [auto, 3, 1, 2, auto]);
           assert.deepEqual(await run("countThreads", ISOLATED_ENTRY, { threads: 4 }), [4]);
+          if (auto > 1) assert.equal(await run("oneThread", ISOLATED_ENTRY), null);
         }),
       );
 
@@ -91,6 +97,8 @@ for (const name of BROWSERS) {
           const address = `/isolated/no-helper/dist/${entry}.js`;
           const [auto, error, one] = await runTask(page, "countThreads", address, {}, [2, 1]);
           assert.deepEqual([auto, error.code, error.field, one], [1, "WASM_LOAD", "threads", 1], entry);
+          const because = await runTask(page, "oneThread", address);
+          assert.match(because, /^a helper thread couldn't start: check that load\/helper_thread\.js is served/, entry);
           assert.match(error.message, /a helper thread couldn't start: check that load\/helper_thread\.js is served/);
         }
         await page.close();

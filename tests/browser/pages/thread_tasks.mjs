@@ -13,6 +13,12 @@ export async function countThreads(entry, options, changes = []) {
   return counts;
 }
 
+/** Why there is one thread. */
+export async function oneThread(entry, options) {
+  const { load } = await freshEntry(entry);
+  return (await load(options)).oneThread ?? null;
+}
+
 /** Whether this page is isolated from other origins, and its number of cores. */
 export const isolation = () => ({ isIsolated: crossOriginIsolated, cores: navigator.hardwareConcurrency });
 

@@ -13,6 +13,7 @@ export const MAX_THREADS = 32;
 const STACK_BYTES = 1 << 18;
 
 /** Why there is one thread, if nothing else keeps memory from being shared. */
+const NO_WORKERS = "there are no Workers here";
 const COMPILED = "a compiled WebAssembly.Module is for memory that isn't shared; pass its address or its bytes";
 
 /** How to start threads in a place. @internal */
@@ -63,6 +64,9 @@ export class Threads {
     return 1 + this.#helpers.size;
   }
 
+  /** Why `"auto"` took one thread; undefined if it took more, or wasn't asked. */
+  oneThread: string | undefined;
+
   /** Uses this number of threads from the next call on. Changes follow one another. */
   use(threads: number | "auto"): Promise<void> {
     const change = this.#change.then(() => this.#use(threads));
@@ -73,16 +77,19 @@ export class Threads {
   async #use(wanted: number | "auto"): Promise<void> {
     const platform = this.#platform;
     const shared = this.#shared;
+    this.oneThread = undefined;
     if (platform === undefined || typeof shared === "string") {
+      if (wanted === "auto") this.oneThread = typeof shared === "string" ? shared : NO_WORKERS;
       if (wanted === "auto" || wanted === 1) return;
       fail(
         "UNSUPPORTED_ENGINE",
         "threads",
-        `there can't be ${wanted}: ${String(shared)}`,
+        `there can't be ${wanted}: ${typeof shared === "string" ? shared : NO_WORKERS}`,
         advise.other(`"auto" takes one here`),
       );
     }
     const threads = wanted === "auto" ? threadsFor(await platform.cores()) : wanted;
+    if (wanted === "auto" && threads === 1) this.oneThread = "this machine has one fast processor core";
     if (threads === this.count) return;
     await this.#stop();
     if (threads === 1) return;
@@ -90,6 +97,7 @@ export class Threads {
       await this.#start(platform, shared, threads);
     } catch (cause) {
       await this.#stop();
+      this.oneThread = `a helper thread couldn't start: ${messageOf(cause)}`;
       if (wanted === "auto") return;
       if (cause instanceof RopewalkError) throw cause; // no memory for stacks
       fail("WASM_LOAD", "threads", `a helper thread couldn't start: ${messageOf(cause)}`, { cause });

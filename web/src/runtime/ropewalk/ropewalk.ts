@@ -80,6 +80,14 @@ export class Ropewalk {
   }
 
   /**
+   * Why `"auto"` took one thread, for example because the page isn't cross-origin isolated, or a script of the package couldn't start a Worker.
+   * Undefined if it took more, or `threads` was a number.
+   */
+  get oneThread(): string | undefined {
+    return this.#threads.oneThread;
+  }
+
+  /**
    * Changes the number of threads. Results have the same bits with any number. `useThreads(1)` ends the other threads, which otherwise sleep between
    * calls.
    *

@@ -142,6 +142,7 @@ export const ROPEWALK = {
   build: FACT,
   kernels: FACT,
   threads: STATE,
+  oneThread: STATE,
   memoryBytes: PROMISE,
   useThreads: change([PLAIN]),
   model: read([SOURCE], WORKER_MODEL_OPTIONS, { returns: "model" }),
