@@ -1,32 +1,25 @@
 // Writes the guide: the pages of docs/ and the API in one navigation, by TypeDoc.
-import { createHash } from "node:crypto";
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { katex } from "@mdit/plugin-katex";
 import { Application } from "typedoc";
+import { framePages, guideStyles } from "./guide_frame.mjs";
 import { sections } from "./guide_pages.mjs";
+import { addSearchWords } from "./guide_search.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const docs = join(root, "docs");
 /** Copies of the pages with titles and groups for TypeDoc. */
 const copies = join(root, "build", "guide");
 
-/** Addresses of the other pages of the site. TypeDoc has no relative links in its header, so they are replaced in what it writes. */
-const SITE = "https://site.invalid/";
-const LINKS = {
-  "RoPE Lab": "index.html",
-  Doctor: "doctor/index.html",
-  Models: "models/index.html",
-  Guide: "guide/index.html",
-};
+/** Styles for TypeDoc, written before it runs. */
+const styles = join(copies, "guide.css");
 
-/** Markdown has no tables without a header, so those of the start page have an empty one. */
-const EMPTY_HEADER = /<thead>\s*<tr>(\s*<th[^>]*><\/th>)+\s*<\/tr>\s*<\/thead>/g;
-
-/** Writes the guide into `folder`. */
+/** Writes the guide into `folder`, which is in the folder of the built site. */
 export async function writeGuide(folder) {
   const pages = await copyPages();
-  const application = await Application.bootstrap({
+  await writeFile(styles, await guideStyles(join(folder, "..", "assets")));
+  const application = await Application.bootstrapWithPlugins({
     options: join(root, "typedoc.json"),
     out: folder,
     name: "Ropewalk guide",
@@ -34,8 +27,7 @@ export async function writeGuide(folder) {
     projectDocuments: pages,
     groupOrder: [...new Set([...sections().values()].map(({ section }) => section)), "*"],
     navigation: { includeGroups: true },
-    navigationLinks: Object.fromEntries(Object.entries(LINKS).map(([name, page]) => [name, SITE + page])),
-    customCss: join(root, "web", "site", "guide.css"),
+    customCss: styles,
     markdownItLoader: (parser) => parser.use(katex, { output: "mathml", mathFence: true, throwOnError: true }),
     searchInDocuments: true,
     searchGroupBoosts: Object.fromEntries([...sections().values()].map(({ section }) => [section, 4])),
@@ -45,9 +37,11 @@ export async function writeGuide(folder) {
   });
   const project = await application.convert();
   if (project === undefined) throw new Error("TypeDoc can't read the sources");
+  const titles = new Map([...sections()].map(([file, { title }]) => [file, title]));
+  addSearchWords(application, project, { titles, first: await readFile(join(copies, "README.md"), "utf8") });
   await application.generateOutputs(project);
   if (application.logger.hasErrors() || application.logger.hasWarnings()) throw new Error("TypeDoc has complaints");
-  await finishPages(folder);
+  await framePages(folder);
 }
 
 /** Copies docs/ into `copies`. Returns the paths of the copies. */
@@ -77,25 +71,4 @@ async function copyPages() {
     paths.push(path);
   }
   return paths;
-}
-
-/** Links the pages of the guide with the rest of the site, and gives them a content security policy. */
-async function finishPages(folder) {
-  for (const name of await readdir(folder, { recursive: true })) {
-    if (!name.endsWith(".html")) continue;
-    const path = join(folder, name);
-    const html = await readFile(path, "utf8");
-    const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
-      ([, script]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
-    );
-    const policy = `default-src 'self'; script-src 'self' ${[...new Set(scripts)].join(" ")}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; object-src 'none'; base-uri 'self'`;
-    const up = `${relative(join(path, ".."), join(folder, ".."))}/`;
-    await writeFile(
-      path,
-      html
-        .replaceAll(SITE, up)
-        .replaceAll(EMPTY_HEADER, "")
-        .replace("<head>", `<head><meta http-equiv="Content-Security-Policy" content="${policy}"/>`),
-    );
-  }
 }

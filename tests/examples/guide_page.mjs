@@ -95,13 +95,16 @@ export function assertPrinted(lines, shown) {
   if (!isOpen) assert.deepEqual(lines.slice(at), [], "more lines than the page has");
 }
 
-/** Runs the `js` blocks of a page as one program. A line `expression; // → text` checks the expression's string. Returns the number of checks. */
+/**
+ * Runs the `js` blocks of a page as one program. A line `expression; // → text`, or `console.log(expression); // → text`, checks the
+ * expression's string. Returns the number of checks.
+ */
 export async function runProgram(name) {
   const code = blocksOf(await read(name), "js").join("\n");
-  const checked = code.replace(
-    /^(.+); \/\/ → (.+)$/gm,
-    (_, expression, expected) => `check(() => ${expression}, ${JSON.stringify(expected)});`,
-  );
+  const checked = code.replace(/^(.+); \/\/ → (.+)$/gm, (_, shown, expected) => {
+    const expression = /^console\.log\((.+)\)$/.exec(shown)?.[1] ?? shown;
+    return `check(() => ${expression}, ${JSON.stringify(expected)});`;
+  });
   // in a folder of this package, so that "ropewalk" resolves to it; imports move to the top
   const folder = join(root, "build", "texts");
   const file = join(folder, `${basename(name, ".md")}_${process.pid}.mjs`);

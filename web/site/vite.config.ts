@@ -1,8 +1,8 @@
 // Builds the pages of the site into build/site/. All addresses are relative, so the site works under any path.
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 import { guidePages } from "../../scripts/site/guide_pages.mjs";
+import { fillParts, upFrom } from "../../scripts/site/page_parts.mjs";
 import { recordedStory } from "./front/recorded.js";
 
 const here = import.meta.dirname;
@@ -24,25 +24,13 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
-/**
- * Puts parts into each page, `<!-- page/header.html -->`. In parts, %ROOT% is the relative address of the site's first page.
- */
+/** Puts the parts that pages share into each page. */
 function pageParts(): Plugin {
-  const part = (name: string): string => readFileSync(join(here, name), "utf8");
   return {
     name: "page-parts",
     transformIndexHtml: {
       order: "pre",
-      handler(html, { path }) {
-        const up = "../".repeat(path.split("/").length - 2) || "./";
-        const withParts = (text: string): string =>
-          text.replace(/<!-- ([\w/]+\.html) -->/g, (_, name: string) => withParts(part(name)));
-        return withParts(html)
-          .replaceAll("%ROOT%", up)
-          .replaceAll("%POLICY%", POLICY)
-          .replace(`data-page="${path}"`, 'aria-current="page"')
-          .replace(/ data-page="[^"]*"/g, "");
-      },
+      handler: (html, { path }) => fillParts(html, path).replaceAll("%POLICY%", POLICY),
     },
   };
 }
@@ -54,7 +42,7 @@ function preloadFonts(): Plugin {
     transformIndexHtml: {
       order: "post",
       handler(_html, { path, bundle }) {
-        const up = "../".repeat(path.split("/").length - 2) || "./";
+        const up = upFrom(path);
         return Object.keys(bundle ?? {})
           .filter((name) => name.endsWith("normal.woff2") || /normal-[\w-]+\.woff2$/.test(name))
           .map((name) => ({

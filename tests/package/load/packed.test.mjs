@@ -23,6 +23,7 @@ test("it contains only files that users need", () => {
     /^README\.md$/,
     /^LICENSE$/,
     /^CHANGELOG\.md$/,
+    /^examples\/small_model\/model\.q8_0\.gguf$/,
     /^dist\/third_party_licenses\.txt$/,
     /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
     /^dist\/(?!wasm)[\w./-]+\.js\.map$/,
