@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { isMain } from "../../examples/is_main.mjs";
@@ -107,7 +107,7 @@ export async function runProgram(name) {
   });
   // in a folder of this package, so that "ropewalk" resolves to it; imports move to the top
   const folder = join(root, "build", "texts");
-  const file = join(folder, `${basename(name, ".md")}_${process.pid}.mjs`);
+  const file = join(folder, `${name.replace(/\W/g, "_")}_${process.pid}.mjs`);
   const imports = [];
   const body = checked.replace(/^import .*$/gm, (line) => (imports.push(line), ""));
   await mkdir(folder, { recursive: true });
