@@ -120,7 +120,13 @@ async function replaceServiceWorker(page) {
     const changed = new Promise((resolve) =>
       serviceWorker.addEventListener("controllerchange", resolve, { once: true }),
     );
-    await (await serviceWorker.ready).update();
+    const registration = await serviceWorker.ready;
+    const isUpdated = () =>
+      registration.update().then(
+        () => true,
+        () => false, // one that was just stopped can't be started at once
+      );
+    while (!(await isUpdated())) await new Promise((resolve) => setTimeout(resolve, 50));
     globalThis.isInstalled = true;
     await changed;
   });

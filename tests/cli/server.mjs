@@ -36,7 +36,7 @@ export async function serving(words, use, env = {}, source) {
   });
 }
 
-const toolTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}<|im_start|>{{ message.role }}
+export const toolTemplate = `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}<|im_start|>{{ message.role }}
 {{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>
 {{ call.function | tojson }}
 </tool_call>{% endfor %}<|im_end|>

@@ -1,4 +1,4 @@
-// A call that is aborted at the moment at which its turn comes.
+// A call that is aborted at the moment at which its turn comes, and a generation whose session is disposed of while a call reads.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { CallQueue } from "../../build/package/runtime/model/session/call_queue.js";
@@ -40,3 +40,25 @@ for (const [kind, call] of Object.entries(KINDS))
     }
     assert.deepEqual([...outcomes].sort(), ["aborted", "ran"]);
   });
+
+test("a generation that waits for a call that reads ends when the session is disposed of", async () => {
+  let isDisposed = false;
+  const queue = new CallQueue(() => {
+    if (isDisposed) throw new Error("disposed");
+  });
+  const pieces = queue.generate(undefined, async function* () {
+    yield {};
+    yield { finish: "length" };
+  });
+  await pieces.next();
+  let end;
+  const reading = queue.run("save", "read", undefined, () => new Promise((resolve) => (end = resolve)));
+  const next = pieces.next();
+  await microtasks(8);
+  isDisposed = true;
+  queue.close();
+  const late = new Promise((resolve) => setTimeout(resolve, 200, "hangs"));
+  await assert.rejects(Promise.race([next, late]), /disposed/);
+  end();
+  await assert.rejects(reading, /disposed/);
+});

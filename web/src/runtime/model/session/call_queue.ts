@@ -194,6 +194,7 @@ export class CallQueue {
     generation.endedBy = endedBy;
     void generation.free();
     this.#release(generation);
+    generation.wake(); // it may wait for a call that reads
   }
 
   #release(turn: Turn): void {
