@@ -151,8 +151,9 @@ const bundleSettings = (esbuild) => ({
   logLevel: "warning",
 });
 
-// Bundles the script of a page's Worker, and the main entry for CDNs, into one file each, with the glue: bundlers that make a classic script of a Worker (Vite before 8, unless
-// told otherwise) refuse one that consists of several. Another one ships as text, for places where files can't be started.
+// Bundles the script of a page's Worker, and the main entry for CDNs, into one file each, with the glue: bundlers that make a classic script
+// of a Worker (Vite before 8, unless told otherwise) refuse one that consists of several. Another one ships as text, for places where files
+// can't be started.
 async function shipSingleFiles(esbuild) {
   const shipped = {
     name: "shipped files",
@@ -169,7 +170,7 @@ async function shipSingleFiles(esbuild) {
       plugins: [shipped, ...settings.plugins],
       ...others,
     });
-  await bundled("worker_thread");
+  await bundled("worker_thread", { sourcemap: false }); // most of its sources are in the maps of other files
   const text = { format: "iife", minifyWhitespace: true, sourcemap: false, write: false };
   const { outputFiles } = await bundled("worker_thread_inline", text);
   await writeScriptText("worker_thread", outputFiles[0].text);
@@ -195,9 +196,27 @@ async function shipPackage(esbuild) {
     external: ["node:*"],
     chunkNames: "shared-[hash]",
   });
+  await dropProgramMaps(metafile);
   await shipHelperText(esbuild);
   await shipDeclarations();
   return [...bundledFiles(metafile), ...nodeInputs];
+}
+
+// Removes the source maps of files that only the command line loads: nobody debugs them in an app, and they are a third of all maps.
+async function dropProgramMaps({ outputs }) {
+  const imported = new Set();
+  const follow = (path) => {
+    if (imported.has(path) || outputs[path] === undefined) return;
+    imported.add(path);
+    for (const { path: next } of outputs[path].imports) follow(next);
+  };
+  const scripts = Object.keys(outputs).filter((path) => path.endsWith(".js"));
+  for (const { out } of entries) if (out !== "cli.node") follow(`dist/${out}.js`);
+  for (const path of scripts.filter((path) => !imported.has(path))) {
+    await rm(join(root, `${path}.map`));
+    const text = await readFile(join(root, path), "utf8");
+    await writeFile(join(root, path), text.replace(/\n\/\/# sourceMappingURL=\S+\n$/, "\n"));
+  }
 }
 
 // Ships the script of helper threads once more, as text, for places where its file can't be started.

@@ -137,13 +137,16 @@ function anchorsOf(markdown) {
   );
 }
 
-/** The links of a page to files or headings that don't exist. */
+/** The start of addresses of files in the repository. */
+const REPOSITORY = /^https:\/\/github\.com\/ropewalk\/ropewalk\/(?:blob|tree)\/main\//;
+
+/** The links of a page to files or headings that don't exist, also by their addresses in the repository. */
 export async function brokenLinks(name) {
   const targets = [...(await read(name)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
   const broken = [];
-  for (const target of targets.filter((target) => !/^https?:/.test(target))) {
-    const [path, anchor] = target.split("#");
-    const file = path === "" ? name : join(dirname(name), path);
+  for (const target of targets.filter((target) => REPOSITORY.test(target) || !/^https?:/.test(target))) {
+    const [path, anchor] = target.replace(REPOSITORY, "/").split("#");
+    const file = path === "" ? name : path.startsWith("/") ? path.slice(1) : join(dirname(name), path);
     if (!existsSync(join(root, file))) broken.push(target);
     else if (anchor !== undefined && !anchorsOf(await read(file)).includes(anchor)) broken.push(target);
   }

@@ -1,19 +1,32 @@
 // Debugging with the installed package: source maps, readable stacks, and declarations without internal members.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { inNewProcess } from "../helpers/processes.mjs";
 import { rw } from "../helpers/runtime.mjs";
+import { scriptsOf } from "./page_scripts.mjs";
 
 const dist = join(dirname(fileURLToPath(import.meta.resolve("ropewalk/package.json"))), "dist");
 const read = (name) => readFileSync(join(dist, name), "utf8");
 
-test("each script has a source map with sources, except the Emscripten glue and the wasm as base64", () => {
-  const scripts = readdirSync(dist, { recursive: true })
-    .filter((name) => name.endsWith(".js") && dirname(name) !== "wasm")
-    .map((name) => name.replaceAll("\\", "/"));
+/** The script of Workers and the minified entry contain what others contain, and nobody imports the command line. */
+const PROGRAMS = ["worker_thread.js", "ropewalk.min.js", "cli.node.js"];
+
+test("each script that apps import has a source map with sources, except the Emscripten glue and the wasm as base64", () => {
+  const program = new Set(PROGRAMS.flatMap((name) => scriptsOf(dirname(dist), `dist/${name}`, () => true)));
+  const imported = new Set(
+    readdirSync(dist)
+      .filter((name) => name.endsWith(".js") && !name.startsWith("shared-") && !PROGRAMS.includes(name))
+      .flatMap((name) => scriptsOf(dirname(dist), `dist/${name}`, () => true)),
+  );
+  const mapless = (name) => !existsSync(join(dist, `${name}.map`));
+  for (const name of [...program].filter((one) => !imported.has(one)).map((one) => one.replace(/^dist\//, ""))) {
+    assert.ok(mapless(name), name);
+    assert.doesNotMatch(read(name), /^\/\/# sourceMappingURL=(?!data:)/m, name);
+  }
+  const scripts = [...imported].map((name) => name.replace(/^dist\//, "")).filter((name) => dirname(name) !== "wasm");
   assert.ok(scripts.includes("index.js") && scripts.includes("index.node.js"));
   const sources = scripts.flatMap((name) => {
     assert.match(
@@ -36,7 +49,7 @@ test("each script has a source map with sources, except the Emscripten glue and 
     "runtime/ropewalk/load.ts",
     "core/cache/cache.ts",
     "runtime/model/session/session.ts",
-    "runtime/worker/rpc_server.ts",
+    "runtime/worker/rpc_client.ts",
   ])
     assert.ok(sources.includes(`../web/src/${path}`), path);
 });

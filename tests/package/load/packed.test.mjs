@@ -23,7 +23,10 @@ test("it contains only files that users need", () => {
     /^README\.md$/,
     /^LICENSE$/,
     /^CHANGELOG\.md$/,
+    /^docs\/(?:apps\/)?\w+\.md$/,
+    /^docs\/pictures\/\w+\.svg$/,
     /^examples\/small_model\/model\.q8_0\.gguf$/,
+    /^examples\/small_model\/results\/loss_by_position\.svg$/, // the picture of the README
     /^dist\/third_party_licenses\.txt$/,
     /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
     /^dist\/(?!wasm)[\w./-]+\.js\.map$/,
