@@ -1,6 +1,7 @@
 // session.chat() and model.complete(), here and in a Worker. chat_random.test.mjs compares chats with new sessions.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
+import { inspect } from "node:util";
 import { load } from "ropewalk/worker";
 import { tinyModel } from "../helpers/models.mjs";
 import { build, rejects, rw } from "../helpers/runtime.mjs";
@@ -153,6 +154,27 @@ for (const [place, model] of Object.entries(places)) {
     await rejects(model.complete([], {}), "INVALID_ARGUMENT", "prompt");
   });
 }
+
+for (const [place, model] of Object.entries(places))
+  test(`${place}: pieces that nobody reads in a loop say what to do`, async () => {
+    const session = await model.session();
+    const calls = {
+      generate: () => model.generate("the"),
+      generateMany: () => model.generateMany(["the"]),
+      chat: () => session.chat([user("the")]),
+    };
+    for (const [call, act] of Object.entries(calls)) {
+      const todo = `read them with for await (const piece of ${call}(…)), or await model.complete() for the whole text`;
+      const message = `${call}: gives pieces one by one; ${todo}`;
+      const given = await act();
+      for (const use of [() => given.text, () => [...given], () => given.choices[0], () => JSON.stringify(given)])
+        assert.throws(use, { name: "RopewalkError", code: "INVALID_ARGUMENT", field: call, message });
+      assert.equal(`${given}`, `[pieces of ${call}(): ${todo}]`);
+      assert.equal(inspect(given), `[pieces of ${call}(): ${todo}]`);
+      assert.equal((await collect(await act())).length > 0, true);
+    }
+    await session.dispose();
+  });
 
 test("a session without a chat template says what to do", async () => {
   const model = await rw.model(path);

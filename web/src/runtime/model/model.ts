@@ -25,6 +25,7 @@ import {
   type WrittenPrompt,
 } from "./prompt.js";
 import { type ReadText, TextReader } from "./run/text_reader.js";
+import { looped } from "./run/looped.js";
 import type { ModelCore } from "./run/model_core.js";
 import { ropeOf } from "./plan/model_plan.js";
 import { embedTexts, type EmbeddingModel, rankDocuments } from "./embed/calls.js";
@@ -152,7 +153,11 @@ export class Model implements Disposable {
    * Continues a prompt in a temporary session, token by token.
    * @throws {@link RopewalkError} as {@link Session.append} and {@link Session.generate}.
    */
-  async *generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
+  generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
+    return looped("generate", this.#generate(prompt, options));
+  }
+
+  async *#generate(prompt: Prompt, options?: ModelGenerateOptions): AsyncGenerator<Piece, void, void> {
     const { chat, others: given } = splitChatOptions(checkOptions(options, MODEL_GENERATE_OPTIONS));
     const { contextLength, adapters, ...others } = given;
     const signal = optionalSignal(others.signal);
@@ -183,7 +188,11 @@ export class Model implements Disposable {
    * @returns pieces with the index of their prompt, round by round
    * @throws {@link RopewalkError} as {@link Model.generate}, with the prompt at fault; then all texts end.
    */
-  async *generateMany(
+  generateMany(prompts: readonly Prompt[], options?: GenerateManyOptions): AsyncGenerator<IndexedPiece, void, void> {
+    return looped("generateMany", this.#generateMany(prompts, options));
+  }
+
+  async *#generateMany(
     prompts: readonly Prompt[],
     options?: GenerateManyOptions,
   ): AsyncGenerator<IndexedPiece, void, void> {

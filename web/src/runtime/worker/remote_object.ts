@@ -2,6 +2,7 @@
 import * as advise from "../../core/base/advice.js";
 import { asyncDisposeSymbol } from "../../core/base/dispose.js";
 import { fail, type RopewalkError } from "../../core/base/errors.js";
+import { looped } from "../model/run/looped.js";
 import { CallQueue } from "../model/session/call_queue.js";
 import { type OnWarning, printWarning } from "../text/chat/problems.js";
 import { type LocalOptions, type ObjectKind, sendOptions, type Sending, splitOptions } from "./arguments.js";
@@ -97,7 +98,7 @@ export class RemoteObject {
     function methodOf(member: string, row: Method): (this: RemoteObject, ...args: unknown[]) => unknown {
       if (row.kind === "stream")
         return function (...args) {
-          return this.#stream(member, row, args);
+          return looped(member, this.#stream(member, row, args));
         };
       if (row.kind === "dispose")
         return function () {

@@ -5,6 +5,7 @@ import { fail } from "../../../core/base/errors.js";
 import { checkOptions } from "../../../core/base/options.js";
 import { type ChatOptions, splitChatOptions } from "../../text/chat_options.js";
 import type { ChatMessage } from "../../text/chat_template.js";
+import type { CallQueue } from "./call_queue.js";
 import { extendText } from "./extend.js";
 import { type GenerateSettings, type Piece, readGenerateOptions } from "./generate.js";
 import { generate, generatingSession } from "./generation.js";
@@ -12,15 +13,15 @@ import { CHAT_TURN_OPTIONS, type ChatTurnOptions, type SessionAppendOptions } fr
 import type { SessionModel } from "./session_model.js";
 import type { SessionText } from "./text.js";
 
-/** The options of a turn, read and checked. @internal */
-export interface TurnSettings {
+/** The options of a turn, read and checked. */
+interface TurnSettings {
   readonly chat: ChatOptions;
   readonly generation: GenerateSettings;
   readonly onProgress: SessionAppendOptions["onProgress"];
 }
 
-/** Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
-export function readTurnOptions(options: ChatTurnOptions | undefined, { sampling, core }: SessionModel): TurnSettings {
+/** Throws UNKNOWN_KEY, INVALID_ARGUMENT. */
+function readTurnOptions(options: ChatTurnOptions | undefined, { sampling, core }: SessionModel): TurnSettings {
   const { chat, others } = splitChatOptions(checkOptions(options, CHAT_TURN_OPTIONS));
   const { onProgress, ...generation } = others;
   return {
@@ -30,8 +31,21 @@ export function readTurnOptions(options: ChatTurnOptions | undefined, { sampling
   };
 }
 
-/** Brings the prompt of a chat into a session, and continues it. @internal */
-export async function* answerChat(
+/** Session.chat(), after the calls before it. @internal */
+export async function* chatTurn(
+  model: SessionModel,
+  text: SessionText,
+  queue: CallQueue,
+  messages: readonly ChatMessage[],
+  options: ChatTurnOptions | undefined,
+): AsyncGenerator<Piece, void, void> {
+  const settings = readTurnOptions(options, model);
+  const begin = (): AsyncGenerator<Piece, void, void> => answerChat(model, text, messages, settings);
+  yield* queue.generate(settings.generation.signal, begin, "chat");
+}
+
+/** Brings the prompt of a chat into a session, and continues it. */
+async function* answerChat(
   model: SessionModel,
   text: SessionText,
   messages: readonly ChatMessage[],

@@ -7,7 +7,7 @@ import type { RopeOverrides } from "../../../core/config/overrides.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import { cachedRows } from "./cached_rows.js";
 import { CallQueue } from "./call_queue.js";
-import { answerChat, bringTo, readTurnOptions } from "./chat.js";
+import { bringTo, chatTurn } from "./chat.js";
 import { extendText } from "./extend.js";
 import { type Piece, readGenerateOptions } from "./generate.js";
 import { generate, generatingSession } from "./generation.js";
@@ -38,6 +38,7 @@ import { readMore, type Reading, restoreText, setAdapters } from "./fitting_text
 import { SessionText } from "./text.js";
 import type { LayerHook, Steering } from "./layer_changes.js";
 import { type Trace, TRACE_OPTIONS, type TraceOptions } from "./trace_options.js";
+import { looped } from "../run/looped.js";
 import { readTraceOptions } from "./trace_settings.js";
 
 /**
@@ -241,12 +242,15 @@ export class Session implements Disposable {
    * and the last token of a full context. The session stays usable after an abort or after leaving the loop.
    *
    * The generation begins when the loop asks for the first piece, after the calls before it, and lasts until the last
-   * piece, or until the loop is left. Other calls of `append` and `generate` wait until then. A generator that isn't
-   * iterated does nothing.
+   * piece, or until the loop is left. Other calls of `append` and `generate` wait until then.
    * @throws {@link RopewalkError} INVALID_ARGUMENT (the session is empty, an option is invalid, or another call ended
    * the generation), UNKNOWN_KEY, OUT_OF_MEMORY, DISPOSED; rejects with the signal's reason.
    */
-  async *generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
+  generate(options?: GenerateOptions): AsyncGenerator<Piece, void, void> {
+    return looped("generate", this.#generate(options));
+  }
+
+  async *#generate(options: GenerateOptions | undefined): AsyncGenerator<Piece, void, void> {
     const settings = readGenerateOptions(options, this.#model.sampling, this.#text.core.vocabularySize);
     const session = generatingSession(this.#model, this.#text);
     yield* this.#queue.generate(settings.signal, () => generate(session, settings));
@@ -259,10 +263,8 @@ export class Session implements Disposable {
    * @throws {@link RopewalkError} CACHE_FULL (the prompt is longer than the context: nothing changes), UNSUPPORTED_MODEL (no chat template), and
    * as `model.renderChat()` and {@link Session.generate}.
    */
-  async *chat(messages: readonly ChatMessage[], options?: ChatTurnOptions): AsyncGenerator<Piece, void, void> {
-    const settings = readTurnOptions(options, this.#model);
-    const begin = (): AsyncGenerator<Piece, void, void> => answerChat(this.#model, this.#text, messages, settings);
-    yield* this.#queue.generate(settings.generation.signal, begin, "chat");
+  chat(messages: readonly ChatMessage[], options?: ChatTurnOptions): AsyncGenerator<Piece, void, void> {
+    return looped("chat", chatTurn(this.#model, this.#text, this.#queue, messages, options));
   }
 
   /** Makes the text that of a prompt, as {@link Session.chat}. Returns the number of tokens that stayed. @internal */
@@ -389,9 +391,7 @@ export class Session implements Disposable {
     return this.#queue.now(call, "read", () => cachedRows(text.core.plan, text.freshCache(), layer, part));
   }
 
-  #checkLayer(layer: number): void {
-    wholeNumber(layer, 0, this.#text.core.plan.layers.length - 1, "layer");
-  }
+  #checkLayer = (layer: number): unknown => wholeNumber(layer, 0, this.#text.core.plan.layers.length - 1, "layer");
 
   #withLogits<T>(call: string, use: (address: number) => T): T {
     return this.#queue.now(call, "read", () => use(this.#text.freshLogits()));
