@@ -26,7 +26,6 @@ test("it contains only files that users need", () => {
     /^docs\/(?:apps\/)?\w+\.md$/,
     /^docs\/pictures\/\w+\.svg$/,
     /^examples\/small_model\/model\.q8_0\.gguf$/,
-    /^examples\/small_model\/results\/loss_by_position\.svg$/, // the picture of the README
     /^dist\/third_party_licenses\.txt$/,
     /^dist\/[\w./-]+\.(?:js|d\.ts)$/,
     /^dist\/(?!wasm)[\w./-]+\.js\.map$/,
