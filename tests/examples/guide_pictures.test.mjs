@@ -1,11 +1,11 @@
-// Checks that the pictures of docs/rope_and_yarn_from_zero.md and of the README are what scripts/draw_pairs.mjs and draw_story.mjs draw now.
+// Checks that the pictures of docs/rope_and_yarn_from_zero.md and of the README are what scripts/draw_pairs.mjs and scripts/site/draw_story.mjs draw now.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "ropewalk";
 import { drawPicture, pictures } from "../../scripts/draw_pairs.mjs";
-import { drawStory, PICTURE } from "../../scripts/draw_story.mjs";
+import { drawStory, PICTURE } from "../../scripts/site/draw_story.mjs";
 import { root } from "./guide_page.mjs";
 
 const number = /-?\d*\.?\d+/g;
@@ -27,6 +27,6 @@ for (const name of Object.keys(pictures)) {
 
 test("the README's picture is up to date and needs no other file", async () => {
   const committed = await readFile(PICTURE, "utf8");
-  assert.equal(committed, await drawStory(), "run node scripts/draw_story.mjs");
+  assert.equal(committed, await drawStory(), "run node scripts/site/draw_story.mjs");
   assert.doesNotMatch(committed, /<script|<image|href=|url\(|@import|NaN|undefined/);
 });

@@ -1,11 +1,11 @@
-// Draws the README's picture: the recorded story of the site's front page, as ropes, read twice. `node scripts/draw_story.mjs`
+// Draws the README's picture: the recorded story of the site's front page, as ropes, read twice. `node scripts/site/draw_story.mjs`
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runnerImport } from "vite";
-import { CARD, lightAndDark, svgCard } from "../examples/light_and_dark.mjs";
-import { runMain } from "./run.mjs";
+import { CARD, lightAndDark, svgCard } from "../../examples/light_and_dark.mjs";
+import { runMain } from "../run.mjs";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "..", "..");
 const front = join(root, "web", "site", "front");
 export const PICTURE = join(root, "docs", "pictures", "story.svg");
 
