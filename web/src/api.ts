@@ -87,6 +87,7 @@ export {
   type RestoreOptions,
   type RetuneSessionOptions,
   type SessionAppendOptions,
+  type SessionRope,
   type OpenSessionOptions,
   type SessionOptions,
   type ShiftSessionOptions,

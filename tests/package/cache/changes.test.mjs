@@ -310,3 +310,26 @@ test("queries after a shift see the remaining tokens", () => {
     });
   });
 });
+
+test("retune takes the rope first, as sessions do, or as an option", () => {
+  const bytesAfter = (change) =>
+    withRope(filled(40, kinds[0]), (cache) => {
+      change(cache);
+      return { image: cache.save(), rope: cache.config() };
+    });
+  const expected = bytesAfter((cache) => cache.retune({ rope: yarn(4), positions: 3 }));
+  const rope = rw.rope(yarn(4));
+  for (const first of [yarn(4), rope]) {
+    assert.deepEqual(
+      bytesAfter((cache) => cache.retune(first, { positions: 3 })),
+      expected,
+    );
+    withRope(filled(4, kinds[0]), (cache) => {
+      assert.deepEqual(cache.canRetune(first), { possible: true });
+      raises(() => cache.retune(first, { position: 3 }), "UNKNOWN_KEY", "position");
+      raises(() => cache.retune({ positions: 3 }, { positions: 3 }), "INVALID_ARGUMENT", "rope");
+      raises(() => cache.retune(), "INVALID_ARGUMENT", "rope");
+    });
+  }
+  rope.dispose();
+});

@@ -148,6 +148,23 @@ test("fork and extend take a context length, and refuse other arguments", () =>
     fork.dispose();
   }));
 
+test("retune takes the RoPE as an option too, as caches do", async () => {
+  const after = (change) =>
+    withSession(async (session) => {
+      await session.append(prompt);
+      change(session);
+      return { logits: session.keys(0), rope: session.rope, contextLength: session.contextLength };
+    });
+  const rope = { rope_scaling: { rope_type: "linear", factor: 4 } };
+  const expected = await after((session) => session.retune(rope, { contextLength: 512 }));
+  assert.deepEqual(await after((session) => session.retune({ rope, contextLength: 512 })), expected);
+  assert.deepEqual(await after((session) => session.retune({ rope }, { contextLength: 512 })), expected);
+  await withSession((session) => {
+    raises(() => session.retune({ rope, context: 512 }), "UNKNOWN_KEY", "context");
+    raises(() => session.retune({ rope: undefined }), "INVALID_ARGUMENT", "rope");
+  });
+});
+
 test("retune changes the keys of the lowest layer to the new scaling, and back", () =>
   withSession(async (session) => {
     await session.append(prompt);

@@ -15,9 +15,11 @@ import {
   type CheckResult,
   retune,
   type RetuneOptions,
+  type Retuning,
   shift,
   type ShiftOptions,
 } from "./retune.js";
+import type { Rope } from "../rope/rope.js";
 import type { Tensor } from "../memory/tensor.js";
 
 /** Selects a sequence of a cache. */
@@ -198,16 +200,20 @@ export class KvCache implements Disposable {
    * @throws {@link RopewalkError} INVALID_ARGUMENT, INVALID_SHAPE, INVALID_POSITION, INVALID_CONFIG, UNKNOWN_KEY, UNSUPPORTED_ROPE_TYPE,
    * DISPOSED, OUT_OF_MEMORY.
    */
-  retune(options: RetuneOptions): void {
-    retune(this.#core, options);
+  retune(rope: Rope | RopeConfig, options?: Omit<RetuneOptions, "rope">): void;
+  retune(options: RetuneOptions): void;
+  retune(change: Retuning, options?: RetuneOptions): void {
+    retune(this.#core, change, options);
   }
 
   /**
    * Whether {@link KvCache.retune} is possible and, if not, why. OUT_OF_MEMORY is not predicted.
    * @throws {@link RopewalkError} DISPOSED, OUT_OF_MEMORY.
    */
-  canRetune(options: RetuneOptions): CheckResult {
-    return canRetune(this.#core, options);
+  canRetune(rope: Rope | RopeConfig, options?: Omit<RetuneOptions, "rope">): CheckResult;
+  canRetune(options: RetuneOptions): CheckResult;
+  canRetune(change: Retuning, options?: RetuneOptions): CheckResult {
+    return canRetune(this.#core, change, options);
   }
 
   /**

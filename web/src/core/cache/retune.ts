@@ -25,6 +25,9 @@ export interface RetuneOptions {
   sequence?: number;
 }
 
+/** What retune() gets: the new rope, as `session.retune()` does, or options, of which `rope` is one. */
+export type Retuning = Rope | RopeConfig | RetuneOptions;
+
 /** Which tokens to discard. */
 export interface ShiftOptions {
   /** Number of tokens to keep at the start, from 0. Default: 0. */
@@ -50,13 +53,13 @@ export function canShift(core: KvCacheCore, options: ShiftOptions): CheckResult 
 }
 
 /** @internal */
-export function retune(core: KvCacheCore, options: RetuneOptions): void {
-  retuneOrCheck(core, options, false);
+export function retune(core: KvCacheCore, change: Retuning, options?: RetuneOptions): void {
+  retuneOrCheck(core, optionsOf(change, options), false);
 }
 
 /** @internal */
-export function canRetune(core: KvCacheCore, options: RetuneOptions): CheckResult {
-  return resultOf(() => retuneOrCheck(core, options, true));
+export function canRetune(core: KvCacheCore, change: Retuning, options?: RetuneOptions): CheckResult {
+  return resultOf(() => retuneOrCheck(core, optionsOf(change, options), true));
 }
 
 /** Converts an error that `check` throws to a result. DISPOSED and OUT_OF_MEMORY, which say nothing of the operation, are still thrown. */
@@ -88,6 +91,14 @@ const RETUNE_OPTIONS = optionNames<RetuneOptions>("retune()", {
   positions: true,
   sequence: true,
 });
+
+/** A rope has a core, and a config has `head_dim`, which options lack. */
+function optionsOf(change: Retuning, options: RetuneOptions | undefined): RetuneOptions {
+  const isRope = typeof change === "object" && (ropeCore(change) !== undefined || "head_dim" in change);
+  if (isRope) return { ...checkOptions(options, RETUNE_OPTIONS), rope: change as Rope | RopeConfig };
+  if (options !== undefined) fail("INVALID_ARGUMENT", "rope", "must be a rope or a config if options follow it");
+  return change as RetuneOptions;
+}
 
 function retuneOrCheck(core: KvCacheCore, options: RetuneOptions, checkOnly: boolean): void {
   const { rope, layers, positions: input, sequence: givenSequence } = checkOptions(options, RETUNE_OPTIONS);

@@ -32,6 +32,7 @@ export type {
   RetuneSessionOptions,
   SessionAppendOptions,
   SessionOptions,
+  SessionRope,
   ShiftSessionOptions,
 } from "../model/session/options.js";
 export type {

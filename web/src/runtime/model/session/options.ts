@@ -1,4 +1,5 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
+import type { RopeOverrides } from "../../../core/config/overrides.js";
 import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
 import { MODEL_ELSEWHERE } from "../../../core/base/elsewhere.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
@@ -183,6 +184,9 @@ export interface RetuneSessionOptions {
   /** New maximum number of tokens, 1 to 2^24. Default: the same as before. */
   contextLength?: number;
 }
+
+/** What `session.retune()` gets: what changes of the RoPE, or that with options, as a cache's `retune({ rope })`. */
+export type SessionRope = RopeOverrides | (RetuneSessionOptions & { rope: RopeOverrides });
 
 /**
  * What to do when the context is full. `stop` ends the text. `shift` discards the older half of the tokens after the

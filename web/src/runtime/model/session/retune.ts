@@ -1,11 +1,12 @@
 // session.retune(): another RoPE for a kind of layers.
 import * as advise from "../../../core/base/advice.js";
+import { isDict } from "../../../core/base/dict.js";
 import { codeIn } from "../../../core/base/checks.js";
 import { fail } from "../../../core/base/errors.js";
 import { checkOptions } from "../../../core/base/options.js";
 import type { RopeOverrides } from "../../../core/config/overrides.js";
 import { inOption, overrideRopeConfig } from "../../../core/config/rope_config.js";
-import { checkContext, RETUNE_OPTIONS, type RetuneSessionOptions } from "./options.js";
+import { checkContext, RETUNE_OPTIONS, type RetuneSessionOptions, type SessionRope } from "./options.js";
 import type { SessionText } from "./text.js";
 
 const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
@@ -13,12 +14,17 @@ const LAYER_KINDS = ["full_attention", "sliding_attention"] as const;
 /** Checks the arguments of Session.retune(), and returns what makes the change. @internal */
 export function retuning(
   text: SessionText,
-  rope: RopeOverrides | undefined,
+  given: SessionRope | undefined,
   options?: RetuneSessionOptions,
 ): () => void {
+  if (isDict(given) && "rope" in given) {
+    const { rope, ...rest } = given;
+    return retuning(text, rope as RopeOverrides, { ...rest, ...options });
+  }
+  const rope = given as RopeOverrides | undefined;
   if (rope === undefined) fail("INVALID_ARGUMENT", "rope", "is missing", advise.other("pass what changes, or {}"));
-  const { kind = "full_attention", contextLength: given } = checkOptions(options, RETUNE_OPTIONS);
-  const contextLength = checkContext(given ?? text.contextLength);
+  const { kind = "full_attention", contextLength: wanted } = checkOptions(options, RETUNE_OPTIONS);
+  const contextLength = checkContext(wanted ?? text.contextLength);
   const group = text.ropes.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
   if (text.ropes.main === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
   if (group === undefined)

@@ -3,7 +3,6 @@ import { optionalFunction, wholeNumber } from "../../../core/base/checks.js";
 import { part } from "../../../core/base/part.js";
 import { disposeSymbol } from "../../../core/base/dispose.js";
 import { checkOptions } from "../../../core/base/options.js";
-import type { RopeOverrides } from "../../../core/config/overrides.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import { cachedRows } from "./cached_rows.js";
 import { CallQueue } from "./call_queue.js";
@@ -24,6 +23,7 @@ import {
   readAppendOptions,
   readForkOptions,
   type RetuneSessionOptions,
+  type SessionRope,
   readRestoreOptions,
   type RestoreOptions,
   type SessionAppendOptions,
@@ -302,7 +302,7 @@ export class Session implements Disposable {
    * @param rope - as the option of `rw.model()`
    * @throws {@link RopewalkError} as `ropeConfig()`; INVALID_ARGUMENT, DISPOSED, OUT_OF_MEMORY.
    */
-  retune(rope: RopeOverrides, options?: RetuneSessionOptions): void {
+  retune(rope: SessionRope, options?: RetuneSessionOptions): void {
     this.#queue.now("retune", "change", retuning(this.#text, rope, options));
   }
 
