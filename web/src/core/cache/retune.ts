@@ -94,7 +94,8 @@ const RETUNE_OPTIONS = optionNames<RetuneOptions>("retune()", {
 
 /** A rope has a core, and a config has `head_dim`, which options lack. */
 function optionsOf(change: Retuning, options: RetuneOptions | undefined): RetuneOptions {
-  const isRope = typeof change === "object" && (ropeCore(change) !== undefined || "head_dim" in change);
+  const isObject = typeof change === "object" && (change as unknown) !== null;
+  const isRope = isObject && (ropeCore(change) !== undefined || "head_dim" in change);
   if (isRope) return { ...checkOptions(options, RETUNE_OPTIONS), rope: change as Rope | RopeConfig };
   if (options !== undefined) fail("INVALID_ARGUMENT", "rope", "must be a rope or a config if options follow it");
   return change as RetuneOptions;
