@@ -53,6 +53,8 @@ function framed(html, path, faces) {
     )
     .replace('<div class="col-content">', '<div class="col-content" id="main" role="main">')
     .replace(/<a href="([^"]*)modules\.html">Ropewalk guide<\/a>/, '<a href="$1index.html">Ropewalk guide</a>')
+    .replace('<div class="page-menu">', '<div class="page-menu" role="navigation" aria-label="On this page">')
+    .replaceAll("<table>", '<table tabindex="0">') // wide ones scroll, also by keys
     .replaceAll(EMPTY_HEADER, "");
   return page
     .replace("<head>", () => `<head>${policyOf(page)}`)

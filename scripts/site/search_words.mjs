@@ -18,6 +18,8 @@ export const SEARCH_WORDS = {
   "apps/structured_output.md": "JSON json_schema response_format grammar GBNF regex choices constrained guided zod",
   "apps/batches.md": "batch batching parallel n_parallel concurrent generateMany",
   "apps/kept_sessions.md": "persist save restore resume session OPFS IndexedDB prompt-cache prefix-cache",
+  "apps/coming_from.md":
+    "transformers.js transformersjs wllama webllm web-llm onnxruntime migration migrate port progress_callback",
   "apps/lora.md": "LoRA adapter PEFT fine-tune finetune adapters",
   "apps/views.md": "attention-map hidden-states activations interpretability steering logit-lens npy",
   "embeddings.md":

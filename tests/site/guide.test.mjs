@@ -1,9 +1,10 @@
 // The guide: its header and faces are the site's, its first page says how to install, and its search finds pages by the words people type.
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
 import { open, withBrowser } from "../browser/browsers.mjs";
@@ -47,6 +48,8 @@ const SEARCHES = {
   rope_theta: "Find out which RoPE a model uses",
   webgpu: "Limits",
   lora: "LoRA adapters",
+  "transformers.js": "Coming from transformers.js, wllama, llama.cpp or transformers",
+  wllama: "Coming from transformers.js, wllama, llama.cpp or transformers",
   mamba: "Recurrent layers",
   "tokens per second": "Speed of whole models",
   CLI: "Command line",
@@ -128,3 +131,25 @@ test("every page of docs/ fits a phone", () =>
       assert.equal(overflow, 0, path);
     }
   }));
+
+for (const scheme of ["light", "dark"])
+  test(`axe finds nothing serious but TypeDoc's links in the headings of its navigation, ${scheme}`, async () => {
+    const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+    await withBrowser("chromium", async (browser) => {
+      for (const path of ["guide/index.html", "guide/documents/KV_caches.html", "guide/documents/Scaling_types.html"]) {
+        const page = await browser.newPage();
+        await page.setBypassCSP(true); // for axe alone
+        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+        await page.goto(address + path, { waitUntil: "load" });
+        await sleep(500);
+        await page.evaluate(axe);
+        const found = await page.evaluate(async () => {
+          const { violations } = await globalThis.axe.run({ resultTypes: ["violations"] });
+          return violations
+            .filter(({ id, impact }) => ["serious", "critical"].includes(impact) && id !== "nested-interactive")
+            .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
+        });
+        assert.deepEqual(found, [], path);
+      }
+    });
+  });

@@ -41,7 +41,7 @@ const pooling: Check = ({ facts }) => {
     "note",
     facts.isGguf ? `${facts.prefix}pooling_type` : "",
     text,
-    "docs/embeddings.md#what-a-model-does-by-default",
+    "docs/embeddings.md#pooling-and-prefixes-by-default",
   );
 };
 
