@@ -26,7 +26,7 @@ export async function writeGuide(folder) {
     readme: join(copies, "README.md"),
     projectDocuments: pages,
     groupOrder: [...new Set([...sections().values()].map(({ section }) => section)), "*"],
-    navigation: { includeGroups: true },
+    navigation: { includeGroups: true, excludeReferences: true },
     customCss: styles,
     markdownItLoader: (parser) => parser.use(katex, { output: "mathml", mathFence: true, throwOnError: true }),
     searchInDocuments: true,

@@ -1,5 +1,4 @@
 // The frame of the guide's pages: the site's header, faces and colors in place of TypeDoc's, and a content security policy.
-import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fillParts, upFrom } from "./page_parts.mjs";
@@ -8,6 +7,10 @@ const site = join(import.meta.dirname, "..", "..", "web", "site");
 
 /** Styles of the guide, in order: what it shares with the other pages, and its own. */
 const STYLES = ["page/fonts.css", "page/colors.css", "page/header.css", "guide.css"];
+
+/** The policy of the guide's pages. */
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; object-src 'none'; base-uri 'self'";
 
 /** Markdown has no tables without a header, so those of the first page have an empty one. */
 const EMPTY_HEADER = /<thead>\s*<tr>(\s*<th[^>]*><\/th>)+\s*<\/tr>\s*<\/thead>/g;
@@ -39,6 +42,9 @@ export async function framePages(folder) {
   }
 }
 
+/** TypeDoc's own script in a page: it reads the theme that a reader has chosen, and hides the page until main.js has run. Neither is needed here. */
+const THEME_SCRIPT = /<script>document\.documentElement\.dataset\.theme[\s\S]*?<\/script>/;
+
 /** A page of TypeDoc in the site's frame. */
 function framed(html, path, faces) {
   const up = upFrom(path);
@@ -48,6 +54,7 @@ function framed(html, path, faces) {
     (file) => `<link rel="preload" as="font" type="font/woff2" href="${up}assets/${file}" crossorigin/>`,
   );
   const page = html
+    .replace(THEME_SCRIPT, "")
     .replace(/<header class="tsd-page-toolbar">[\s\S]*?<\/header>/, () =>
       header.replace("</header>", `${TOOLS}</header>\n${search}`),
     )
@@ -57,16 +64,6 @@ function framed(html, path, faces) {
     .replaceAll("<table>", '<table tabindex="0">') // wide ones scroll, also by keys
     .replaceAll(EMPTY_HEADER, "");
   return page
-    .replace("<head>", () => `<head>${policyOf(page)}`)
+    .replace("<head>", () => `<head><meta http-equiv="Content-Security-Policy" content="${POLICY}"/>`)
     .replace("</head>", () => `${preloads.join("")}</head>`);
-}
-
-/** A policy that allows the page's own scripts, the inline ones by their hashes. */
-function policyOf(html) {
-  const hashes = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
-    ([, script]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
-  );
-  const scripts = ["'self'", ...new Set(hashes)].join(" ");
-  const policy = `default-src 'self'; script-src ${scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; object-src 'none'; base-uri 'self'`;
-  return `<meta http-equiv="Content-Security-Policy" content="${policy}"/>`;
 }
