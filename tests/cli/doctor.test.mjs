@@ -46,6 +46,34 @@ test("a report with the verdict, the flags and the memory", async () => {
   assert.ok(!stdout.includes("\x1b"));
 });
 
+test("lengths as people write them, and the memory of weights", async () => {
+  for (const [text, length] of [
+    ["100k", 100_000],
+    ["128K", 131_072],
+    ["100,000", 100_000],
+    ["1e5", 100_000],
+  ]) {
+    const { length: read, weights } = await diagnosed(qwen, "--context", text);
+    assert.equal(read, length, text);
+    assert.equal(weights.parameters, 7_615_616_512);
+  }
+  const { stdout } = await ropewalk(["doctor", qwen, "--context", "100k"]);
+  assert.match(stdout, /Memory of the weights: 7,615,616,512 parameters, an estimate/);
+  assert.match(stdout, /Q4_K_M +4\.34 GiB +9\.68 GiB/);
+  const { status, stderr } = await ropewalk(["doctor", qwen, "--context", "100.000"]);
+  assert.equal(status, 2);
+  assert.match(
+    stderr,
+    /'100\.000' is invalid\. Must be an integer from 1 to 1073741824\. Also written as 100,000, 100k/,
+  );
+  const { trainedLength } = await diagnosed(
+    path("tests/golden/tiny_models/llama/config.json"),
+    "--trained-length",
+    "32K",
+  );
+  assert.ok(trainedLength > 0);
+});
+
 test("--json prints the diagnosis", async () => {
   const { verdict, length, recipe, isRequested } = await diagnosed(qwen);
   assert.deepEqual([verdict.status, length, isRequested], ["fits", 32768, false]);

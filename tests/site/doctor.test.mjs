@@ -80,6 +80,7 @@ const tasks = {
     await openPage(page);
     assert.match(await textOf(page, "#verdict"), /^Needs YaRN: .* factor 4\.$/);
     assert.equal(await textOf(page, "#support"), "Ropewalk runs qwen2.");
+    assert.equal(await textOf(page, "#length-read"), "100,000 tokens");
     assert.match(await textOf(page, ".block pre"), /--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768/);
     const labels = await page.$$eval(".block button", (buttons) => buttons.map((button) => button.ariaLabel ?? ""));
     assert.ok(labels.length >= 6);
@@ -129,10 +130,106 @@ const tasks = {
     await problemMatches(page, "There is no model file at");
     await fill(page, "#by-address", "address", "hello");
     await problemMatches(page, "owner/name");
-    await fill(page, "#doctor", "length", "0");
-    await problemMatches(page, "A length must be a whole number of tokens");
-    await fill(page, "#doctor", "length", "1000");
-    await page.waitForFunction(() => !document.querySelector("#problem").textContent.includes("A length must be"));
+  },
+
+  async "a length as people write it, and what isn't one: at its field"(page) {
+    await openPage(page);
+    const readAs = (words) =>
+      page.waitForFunction((text) => document.querySelector("#length-read").textContent === text, {}, words);
+    for (const [text, tokens] of [
+      ["60,000", "60,000"],
+      ["128K", "131,072"],
+      ["100k", "100,000"],
+      ["5e4", "50,000"],
+      ["200 000", "200,000"],
+    ]) {
+      await fill(page, "#doctor", "length", text);
+      await readAs(`${tokens} tokens`);
+      await verdictMatches(page, `you ask for ${tokens}.`);
+    }
+    const isWrong = () => page.$eval("#doctor [name=length]", ({ ariaInvalid }) => ariaInvalid ?? "");
+    for (const text of ["100.000", "many", "-5"]) {
+      await fill(page, "#doctor", "length", text);
+      await readAs("Not a number of tokens. Write 100,000, 100k or 128K.");
+    }
+    for (const text of ["0", "2G"]) {
+      await fill(page, "#doctor", "length", text);
+      await readAs("From 1 to 1,073,741,824 tokens, please.");
+    }
+    assert.equal(await isWrong(), "true");
+    assert.match(await textOf(page, "#verdict"), /you ask for 200,000/);
+    await fill(page, "#doctor", "length", "1k");
+    await readAs("1,000 tokens");
+    await verdictMatches(page, "you ask for 1,000.");
+    assert.equal(await isWrong(), "false");
+  },
+
+  async "at 1440 × 900 the whole answer is in sight: verdict, memory, and the lines of llama.cpp and vLLM"(page) {
+    await page.setViewport({ width: 1440, height: 900 });
+    try {
+      await openPage(page);
+      const bottoms = await page.evaluate(() => {
+        const bottom = (element) => Math.round(element.getBoundingClientRect().bottom);
+        const blocks = [...document.querySelectorAll(".block")].filter((block) => block.checkVisibility());
+        return {
+          titles: blocks.map((block) => block.querySelector("h4").textContent),
+          lines: blocks.map((block) => bottom(block.querySelector("pre"))),
+          verdict: bottom(document.querySelector("#verdict")),
+          memory: bottom(document.querySelector("#memory")),
+        };
+      });
+      assert.deepEqual(bottoms.titles, ["llama.cpp", "vLLM"]);
+      for (const bottom of [...bottoms.lines, bottoms.verdict, bottoms.memory]) assert.ok(bottom > 0 && bottom <= 900);
+      assert.match(
+        await textOf(page, "#memory"),
+        /100,000 tokens.*Q4_K_M4\.34 GiB9\.68 GiB.*5\.34 GiB in f16.*7,615,616,512/s,
+      );
+    } finally {
+      await page.setViewport({ width: 1280, height: 800 });
+    }
+  },
+
+  async "tabs of systems, by arrow keys"(page) {
+    await openPage(page);
+    const open = () =>
+      page.$$eval(".block", (blocks) =>
+        blocks.filter((one) => one.checkVisibility()).map((one) => one.querySelector("h4").textContent),
+      );
+    const press = (key) =>
+      page.evaluate((key) => {
+        const selected = document.querySelector("[role=tab][aria-selected=true]");
+        selected.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+        return document.activeElement === document.querySelector("[role=tab][aria-selected=true]");
+      }, key);
+    assert.ok(await press("ArrowRight"));
+    assert.ok((await open()).every((title) => title.startsWith("transformers")));
+    assert.ok(await press("End"));
+    assert.deepEqual(await open(), ["Ropewalk", "Ropewalk, command line"]);
+    assert.ok(await press("ArrowRight"));
+    assert.deepEqual(await open(), ["llama.cpp", "vLLM"]);
+    assert.ok(await press("ArrowLeft"));
+    await fill(page, "#doctor", "length", "60k");
+    await verdictMatches(page, "you ask for 60,000.");
+    assert.deepEqual(await open(), ["Ropewalk", "Ropewalk, command line"], "the tab stays for the next report");
+  },
+
+  async "on a phone, verdict and memory follow the controls"(page) {
+    await page.setViewport({ width: 390, height: 844 });
+    try {
+      await openPage(page);
+      const tops = await page.evaluate(() =>
+        ["#drop", "#verdict", "#memory", "#lines", "#parts"].map(
+          (id) => document.querySelector(id).getBoundingClientRect().top,
+        ),
+      );
+      assert.deepEqual(
+        [...tops].sort((a, b) => a - b),
+        tops,
+      );
+      assert.ok(tops[1] < 844);
+    } finally {
+      await page.setViewport({ width: 1280, height: 800 });
+    }
   },
 
   async "links to a text and to an address show the same report; a file isn't in a link"(page) {

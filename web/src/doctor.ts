@@ -8,6 +8,7 @@ import { webFiles } from "./runtime/files/platform.js";
 
 export type { Diagnose, DiagnoseOptions } from "./apps/doctor/diagnose.js";
 export * from "./apps/doctor/diagnosis.js";
+export { parseTokenCount } from "./core/base/token_count.js";
 
 /** Explains the RoPE of a model. See {@link Diagnose}. */
 export const diagnose: Diagnose = (rw, source, options) => diagnoseOn(webFiles, rw, source, options);

@@ -1,5 +1,5 @@
 // The page: diagnoses a bundled config, or what the reader drops, pastes or names. A report is only shown for what was asked for last.
-import type { Diagnosis } from "ropewalk/doctor";
+import { type Diagnosis, parseTokenCount } from "ropewalk/doctor";
 import { exampleFiles } from "../page/configs.js";
 import { filesOfDrop } from "../page/dropped.js";
 import { find } from "../page/elements.js";
@@ -7,6 +7,8 @@ import { modelAddress } from "../page/model_address.js";
 import { NOT_ADDRESS } from "../page/problem.js";
 import { ask } from "./ask.js";
 import type { Question } from "./diagnosis_worker.js";
+import { linesPart } from "./lines.js";
+import { memoryPart } from "./memory.js";
 import { reportParts } from "./report.js";
 import { type Given, readGiven, readNumbers, writeState } from "./state.js";
 
@@ -18,6 +20,9 @@ const FIRST = "qwen2.5-7b";
 
 /** The value of the reader's own model in the list. */
 const OWN = "own";
+
+/** The longest length that can be diagnosed. */
+const MAX_TOKENS = 2 ** 30;
 
 /** Larger .json files are no config.json. */
 const MAX_BYTES = 2 ** 20;
@@ -65,8 +70,8 @@ async function diagnosed(next: Given): Promise<void> {
     fail(`This link is about a file, ${next.name}, which isn't in the link. Open the file here.`);
     return;
   }
-  if (!length.checkValidity() || !trained.checkValidity()) {
-    fail("A length must be a whole number of tokens, from 1 to 1,073,741,824.");
+  if (![length, trained].map(readTokens).every(Boolean)) {
+    report.setAttribute("aria-busy", "true"); // what it says isn't about what the fields have
     return;
   }
   if (next.kind === "address" && !URL.canParse(next.address)) {
@@ -97,7 +102,22 @@ async function diagnosed(next: Given): Promise<void> {
 }
 
 function numberIn(key: keyof Question["options"], { value }: HTMLInputElement): Question["options"] {
-  return value === "" ? {} : { [key]: Number(value) };
+  const tokens = parseTokenCount(value);
+  return tokens === undefined ? {} : { [key]: tokens };
+}
+
+/** Shows beside a field what its text is read as, or what is wrong with it. Returns whether it can be used: it may be empty. */
+function readTokens(input: HTMLInputElement): boolean {
+  const tokens = parseTokenCount(input.value);
+  const isEmpty = input.value.trim() === "";
+  const isRight = isEmpty || (tokens !== undefined && tokens >= 1 && tokens <= MAX_TOKENS);
+  const shown = find<HTMLOutputElement>(`#${input.name}-read`);
+  const range = "From 1 to 1,073,741,824 tokens, please.";
+  const wrong = tokens === undefined ? "Not a number of tokens. Write 100,000, 100k or 128K." : range;
+  shown.value = isRight ? (isEmpty ? "" : `${tokens!.toLocaleString("en")} tokens`) : wrong;
+  shown.classList.toggle("wrong", !isRight);
+  input.setAttribute("aria-invalid", String(!isRight));
+  return isRight;
 }
 
 /** Shows only the message, with a way back to the last report. */
@@ -120,6 +140,8 @@ function showReport(diagnosis: Diagnosis, name: string): void {
   shown.dataset["status"] = verdict.status;
   if (shown.textContent.trim() !== verdict.text) shown.textContent = verdict.text;
   find("#support").textContent = support.text;
+  find("#memory").replaceChildren(...memoryPart(diagnosis));
+  find("#lines").replaceChildren(...linesPart(diagnosis));
   find("#parts").replaceChildren(...reportParts(diagnosis));
   const isMissing = findings.some(({ code }) => code === "trained-length-missing");
   find("#trained").hidden = !isMissing && trained.value === "";

@@ -1,5 +1,6 @@
 // Parsers of option values.
 import { InvalidArgumentError } from "commander";
+import { parseTokenCount, TOKEN_COUNT_FORMS } from "../../core/base/token_count.js";
 import { nearest } from "../../core/base/options.js";
 
 /** Parses an integer from `min` to `max`. `must` begins the sentence of its errors. */
@@ -10,6 +11,16 @@ export function parseInteger(min: number, max = Number.MAX_SAFE_INTEGER, must = 
     throw new InvalidArgumentError(
       `${must} be an integer ${max === Number.MAX_SAFE_INTEGER && !(value > max) ? `from ${min} up` : `from ${min} to ${max}`}.`,
     );
+  };
+}
+
+/** Parses a number of tokens as people write it: 100000, 100,000, 100k or 128K. */
+export function parseTokens(min: number, max = Number.MAX_SAFE_INTEGER, must = "Must"): (text: string) => number {
+  return (text) => {
+    const value = parseTokenCount(text);
+    if (value !== undefined || /^-\d+$/.test(text.trim())) return parseInteger(min, max, must)(String(value ?? text));
+    const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`${must} be an integer ${range}. Also written as ${TOKEN_COUNT_FORMS}.`);
   };
 }
 

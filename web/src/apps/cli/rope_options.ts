@@ -5,7 +5,7 @@ import type { RopeOverrides, ScalingOverrides } from "../../core/config/override
 import { TYPE_KEYS } from "../../core/config/rope_fields.js";
 import { hasRamp, needs, reads } from "../../core/config/scaling.js";
 import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../../core/config/types.js";
-import { parseNumberAbove, parseNumber, repeatable, parseInteger } from "./options.js";
+import { parseNumber, parseNumberAbove, parseTokens, repeatable } from "./options.js";
 
 /** Values of the options that {@link addRopeOptions} adds. */
 export interface RopeFlags {
@@ -33,7 +33,7 @@ export function addRopeOptions(command: Command): Command {
   return command
     .addOption(new Option("--rope-type <type>", "scaling type that replaces the model's").choices(ROPE_TYPES))
     .option("--factor <n>", "scaling factor: extended length / trained length, at least 1", parseNumber(1))
-    .option("--trained-length <n>", "trained context length (original_max_position_embeddings)", parseInteger(1))
+    .option("--trained-length <n>", "trained context length (original_max_position_embeddings)", parseTokens(1))
     .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
     .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
@@ -109,7 +109,7 @@ export function parseScaling(text: string): NamedScaling {
   const rope_scaling: ScalingOverrides = { rope_type: type as RopeType, replace: true };
   if (factor !== undefined) rope_scaling[factorOf(name)] = parseNumber(1, undefined, "The factor must")(factor);
   if (length !== undefined)
-    rope_scaling.original_max_position_embeddings = parseInteger(1, undefined, "The trained length must")(length);
+    rope_scaling.original_max_position_embeddings = parseTokens(1, undefined, "The trained length must")(length);
   return { name: text, overrides: { rope_scaling } };
 }
 

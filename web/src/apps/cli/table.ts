@@ -8,7 +8,7 @@ import { ROLES, type Role } from "../../core/rope/core.js";
 import { type CosSinTable, TABLE_LAYOUTS, type TableLayout } from "../../core/rope/table.js";
 import { npyHeader, safetensorsHeader, type SafetensorsTensor } from "../../runtime/files/array_headers.js";
 import { refuseInputs } from "./command_inputs.js";
-import { parseNumber, parseInteger } from "./options.js";
+import { parseNumber, parseTokens } from "./options.js";
 import { writeFileAtomically } from "./output_file.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "./rope_options.js";
 import { openRope } from "./source.js";
@@ -49,12 +49,12 @@ export function addTable(program: Command, terminal: () => Terminal): void {
     )
     .argument("<source>", "config.json, .gguf or .safetensors file, folder, URL of one, or name on the Hub")
     .requiredOption("-o, --output <file>", ".npy or .safetensors file to write")
-    .option("--length <n>", "write positions 0 to n−1", parseInteger(1, MAX_POSITIONS))
+    .option("--length <n>", "write positions 0 to n−1", parseTokens(1, MAX_POSITIONS))
     .option("--positions <list>", "write these positions instead, for example 0,1,5.5", parsePositions)
     .option(
       "--context <n>",
       "context length, for scalings that depend on it (default: largest position + 1)",
-      parseInteger(1),
+      parseTokens(1),
     )
     .addOption(
       new Option("--layout <layout>", "one column per pair (compact), or one per element")

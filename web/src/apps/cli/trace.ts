@@ -9,7 +9,7 @@ import { interruptible } from "./interrupt.js";
 import { type KvFlags, kvOption } from "./kv_option.js";
 import { modelOptions, requireText, withModel } from "./loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "./lora_option.js";
-import { parseInteger } from "./options.js";
+import { parseInteger, parseTokens } from "./options.js";
 import { writeFileAtomically } from "./output_file.js";
 import { type QuantizeFlags, quantizeOption } from "./quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "./rope_options.js";
@@ -53,8 +53,8 @@ export function addTrace(program: Command, terminal: () => Terminal): void {
       parseIndices,
     )
     .option("--heads <list>", "query heads, from 0, of attention and queries (default: all)", parseIndices)
-    .option("--rows <n>", "only the last n tokens (default: all)", parseInteger(1))
-    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .option("--rows <n>", "only the last n tokens (default: all)", parseTokens(1))
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseTokens(1))
     .addOption(threadOption())
     .addOption(quantizeOption())
     .addOption(kvOption())

@@ -25,6 +25,7 @@ import { systemReports } from "./systems.js";
 import { readWithLength } from "./trained_length.js";
 import { supportOf } from "../../runtime/model/plan/support.js";
 import { describeWithoutRope } from "./without_rope.js";
+import { weightMemory } from "./weights.js";
 import { verdictOf, verdictWithoutRope } from "./verdict.js";
 
 /** Options of {@link Diagnose}. */
@@ -174,7 +175,7 @@ function recipeOf(rw: Ropewalk, order: RopeOrder): Recipe {
 }
 
 /** A diagnosis of a file of which nothing is known. */
-function headOf({ name, kind, source }: Opened, { family }: Facts, requested: number | undefined): Diagnosis {
+function headOf({ name, kind, source, stored }: Opened, { family }: Facts, requested: number | undefined): Diagnosis {
   return {
     name,
     kind,
@@ -190,6 +191,7 @@ function headOf({ name, kind, source }: Opened, { family }: Facts, requested: nu
     layersWithoutRope: [],
     recurrentLayers: [],
     memory: null,
+    weights: weightMemory({ source, ...(stored !== undefined && { stored }) }),
     systems: [],
     recipe: null,
   };

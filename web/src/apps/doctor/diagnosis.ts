@@ -77,6 +77,14 @@ export interface CacheMemory {
   lengths: { length: number; bytes: number }[];
 }
 
+/** Memory of the weights, by the format that they are loaded in. An estimate: parameters × bits. */
+export interface WeightMemory {
+  /** Parameters of the language model, with those of all experts. */
+  parameters: number;
+  /** `this file` first, if a GGUF file was read: the bytes of its tensors. `bits` are those of one weight, on average. */
+  formats: { name: string; bits: number; bytes: number }[];
+}
+
 /** What a system computes for one group of layers, compared with transformers. */
 export interface SystemLayers {
   kind: string | null;
@@ -157,6 +165,8 @@ export interface Diagnosis {
   recurrentLayers: number[];
   /** Null for encoders, which have no cache, and if the file doesn't say what its layers keep. */
   memory: CacheMemory | null;
+  /** Null if the file doesn't show the number of its parameters: encoders, recurrent models and other architectures in config.json. */
+  weights: WeightMemory | null;
   systems: SystemReport[];
   recipe: Recipe | null;
 }

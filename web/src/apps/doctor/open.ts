@@ -5,7 +5,13 @@ import { failNoConfig, mayBeConfig } from "../../core/config/known_keys.js";
 import { ggufSourceOf } from "../../core/config/rope_config.js";
 import { type ByteSource, type FileSet, MissingFile, readRange } from "../../runtime/files/byte_source.js";
 import { readJson } from "../../runtime/files/json_file.js";
-import { type ModelSource, openFiles, openModel, type OpenOptions } from "../../runtime/files/model_files.js";
+import {
+  type ModelFiles,
+  type ModelSource,
+  openFiles,
+  openModel,
+  type OpenOptions,
+} from "../../runtime/files/model_files.js";
 import type { FilePlatform } from "../../runtime/files/platform.js";
 import { readRopeTensors } from "../../runtime/model/config/rope_tensors.js";
 
@@ -15,6 +21,8 @@ export interface Opened {
   kind: "config.json" | "gguf";
   /** The parsed config.json, or `{ metadata, tensors }`. */
   source: Dict;
+  /** What the tensors of a GGUF file are in all, by its header. */
+  stored?: { parameters: number; bytes: number };
 }
 
 /** @throws INVALID_FILE, NETWORK, UNSUPPORTED_MODEL, INVALID_ARGUMENT; the signal's reason after an abort */
@@ -31,7 +39,17 @@ export async function openSource(
   const model = await openModel(platform, source, rest);
   if (model.kind === "safetensors") return { name: "config.json", kind: "config.json", source: model.config ?? {} };
   const tensors = await readRopeTensors(model, options.signal);
-  return { name: model.name, kind: "gguf", source: { metadata: model.metadata, tensors } };
+  return { name: model.name, kind: "gguf", source: { metadata: model.metadata, tensors }, stored: storedBy(model) };
+}
+
+/** Elements and bytes of all tensors. */
+function storedBy({ tensors }: Pick<ModelFiles, "tensors">): { parameters: number; bytes: number } {
+  const all = [...tensors.values()];
+  const elements = all.map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+  return {
+    parameters: elements.reduce((sum, count) => sum + count, 0),
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
 }
 
 function isParsed(source: unknown): source is Dict {

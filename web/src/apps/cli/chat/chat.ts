@@ -27,7 +27,7 @@ import {
   requireTemplate,
 } from "../loaded_model.js";
 import { GROUPS } from "../option_groups.js";
-import { parseInteger } from "../options.js";
+import { parseTokens } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import { errorInWords } from "../report_error.js";
 import { ropeOverridesFrom } from "../rope_options.js";
@@ -56,7 +56,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
     .optionsGroup(GROUPS.common)
     .option("--system <text>", "system message (default: none)")
-    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseInteger(1), 512)
+    .option("-n, --max-tokens <n>", "maximum number of tokens in an answer", parseTokens(1), 512)
     .addOption(contextOption())
     .addOption(temperatureOption())
     .addOption(seedOption())

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { load } from "../../../index.node.js";
 import { diagnose, type DiagnoseOptions } from "../../../doctor.node.js";
 import { hubOptions } from "../hub_options.js";
-import { parseInteger } from "../options.js";
+import { parseTokens } from "../options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
 
@@ -15,7 +15,7 @@ interface Flags {
 const EXAMPLES = `
 Examples:
   ropewalk doctor config.json
-  ropewalk doctor model.gguf --context 100000
+  ropewalk doctor model.gguf --context 100k
   ropewalk doctor https://example.org/models/small/ --context 131072 --json`;
 
 /** Adds `ropewalk doctor`. */
@@ -32,13 +32,13 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
     )
     .option(
       "--context <n>",
-      "tokens that the model should read (default: what it is made for)",
-      parseInteger(1, 2 ** 30),
+      "tokens that the model should read, as 100000, 100k or 128K (default: what it is made for)",
+      parseTokens(1, 2 ** 30),
     )
     .option(
       "--trained-length <n>",
       "tokens that the model was trained on, for a file that doesn't say so",
-      parseInteger(1, 2 ** 30),
+      parseTokens(1, 2 ** 30),
     )
     .addHelpText(
       "after",

@@ -15,7 +15,9 @@ export function reportText(terminal: Terminal, diagnosis: Diagnosis): string {
     findings.length > 0 && `${bold("Findings")}\n${findings.map((found) => findingText(terminal, found)).join("\n")}`,
     layers.length > 0 &&
       `${bold("RoPE")}\n${layers.map((group) => groupText(group, support.isEncoder)).join("\n")}${withoutRopeText(diagnosis)}`,
-    diagnosis.memory && `${bold("KV cache in f16")}\n${memoryText(terminal, diagnosis)}`,
+    diagnosis.memory && `${bold("Memory of keys and values in f16")}\n${memoryText(terminal, diagnosis)}`,
+    diagnosis.weights &&
+      `${bold(`Memory of the weights: ${count(diagnosis.weights.parameters)} parameters, an estimate`)}\n${weightsText(terminal, diagnosis)}`,
     systems.length > 0 && `${bold("Systems")}\n${systemsText(terminal, systems)}`,
     recipe &&
       `${bold(`Run it at ${count(diagnosis.length)} tokens`)}: ${recipe.summary}\n\n${recipe.blocks.map((block) => blockText(terminal, block)).join("\n\n")}${recipe.note && `\n\n  ${recipe.note}`}`,
@@ -78,6 +80,18 @@ function memoryText(terminal: Terminal, { memory, length, isRequested }: Diagnos
   return terminal.table(rows ?? [], { align: "lr" }) + states;
 }
 
+/** By format, alone and with the keys and values of the length. */
+function weightsText(terminal: Terminal, { weights, memory, length }: Diagnosis): string {
+  const cache = memory?.lengths.find((row) => row.length === length)?.bytes;
+  const rows = weights?.formats.map(({ name, bytes }) => [
+    `  ${name}`,
+    formatBytes(bytes),
+    ...(cache === undefined ? [] : [formatBytes(bytes + cache + (memory?.stateBytes ?? 0))]),
+  ]);
+  const head = ["  format", "weights", ...(cache === undefined ? [] : [`with ${count(length)} tokens`])];
+  return terminal.table(rows ?? [], { head, align: "lrr" });
+}
+
 function statesText({ stateBytes, sessionStateBytes }: CacheMemory): string {
   return `${formatBytes(stateBytes)} for the states of recurrent layers at any length, in f32 (Ropewalk: ${formatBytes(sessionStateBytes)}, with copies to rewind to)`;
 }
@@ -88,7 +102,7 @@ function systemsText(terminal: Terminal, systems: readonly SystemReport[]): stri
     !same ? "differs" : compat === "hf" ? "reference" : "the same",
     maxLength === null ? "no limit" : count(maxLength),
   ]);
-  const table = terminal.table(rows, { head: ["  system", "numbers", "serves"], align: "llr" });
+  const table = terminal.table(rows, { head: ["  system", "its frequencies", "longest text"], align: "llr" });
   const keys = systems.flatMap(({ system, same, reads, ignores }) =>
     reads.length === 0
       ? []

@@ -5,7 +5,7 @@ import { POOLINGS } from "../../../runtime/model/plan/embedding_plan.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
-import { parseInteger } from "../options.js";
+import { parseInteger, parseTokens } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { ProgressBar } from "../progress_bar.js";
@@ -48,7 +48,7 @@ export function addEmbed(program: Command, terminal: () => Terminal): void {
     .option("--normalize", "divide vectors by their length (default: as the model's files say)")
     .option("--no-normalize", "leave vectors as long as they are")
     .option("--truncate", "cut texts that are too long")
-    .option("--context <n>", "maximum tokens of a text (default: the model's)", parseInteger(1))
+    .option("--context <n>", "maximum tokens of a text (default: the model's)", parseTokens(1))
     .addOption(loraOption())
     .addOption(threadOption())
     .addOption(quantizeOption());

@@ -6,7 +6,7 @@ import { load, type Ranked } from "../../../index.node.js";
 import { interruptible } from "../interrupt.js";
 import { modelOptions, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
-import { parseInteger } from "../options.js";
+import { parseInteger, parseTokens } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
 import type { ProgressBar } from "../progress_bar.js";
@@ -42,7 +42,7 @@ export function addRank(program: Command, terminal: () => Terminal): void {
     .option("--documents <file>", "text file with a document in each line")
     .option("--top <n>", "print only the n best documents (default: all)", parseInteger(1))
     .option("--truncate", "cut documents that are too long")
-    .option("--context <n>", "maximum tokens of query and document (default: the model's)", parseInteger(1))
+    .option("--context <n>", "maximum tokens of query and document (default: the model's)", parseTokens(1))
     .addOption(loraOption())
     .addOption(threadOption())
     .addOption(quantizeOption());

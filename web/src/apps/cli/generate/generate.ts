@@ -8,7 +8,7 @@ import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
 import { interruptible } from "../interrupt.js";
 import { chatTemplateOption, chatTokens, type MessageFlags, messageOptions, requireTemplate } from "../loaded_model.js";
 import { GROUPS } from "../option_groups.js";
-import { repeatable, parseInteger } from "../options.js";
+import { parseInteger, parseTokens, repeatable } from "../options.js";
 import { checkOutputFile } from "../output_file.js";
 import type { Terminal } from "../terminal.js";
 import { formatFrom } from "./format_flags.js";
@@ -74,7 +74,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .option(
       "-n, --max-tokens <n>",
       "maximum number of tokens to generate (default: as many as fit, or 1024 with --when-full shift or extend)",
-      parseInteger(1),
+      parseTokens(1),
     )
     .option("--chat", "treat the prompt as a chat message, formatted with the model's chat template")
     .option("--system <text>", "system message (with --chat)")
@@ -94,7 +94,7 @@ export function addGenerate(program: Command, terminal: () => Terminal): void {
     .option("--stop <text>", "stop string: generation ends before it; repeatable", repeatable(String))
     .option("--ignore-end", "continue when the model generates an end token")
     .addOption(whenFullOption("stop", "discard the older half"))
-    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 4)", parseInteger(0));
+    .option("--keep <n>", "first tokens that --when-full shift never discards (default: 4)", parseTokens(0));
   addTextOptions(command);
   command
     .addHelpText("after", EXAMPLES)

@@ -13,7 +13,7 @@ import { type ChatTemplateFlags, modelOptions, requireText, withModel } from "..
 import { warningOfDraft } from "../command_words.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { GROUPS } from "../option_groups.js";
-import { parseInteger } from "../options.js";
+import { parseInteger, parseTokens } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { addRopeOptions, type RopeFlags } from "../rope_options.js";
@@ -38,7 +38,7 @@ export type DraftOptions = Pick<GenerateOptions, "draft" | "draftTokens">;
 /** The option --context. */
 export function contextOption(): Option {
   return new Option("--context <n>", "context length in tokens (default: the trained length, at most 4096)").argParser(
-    parseInteger(1),
+    parseTokens(1),
   );
 }
 

@@ -8,7 +8,7 @@ import type { ModelInfo } from "../../../runtime/model/model.js";
 import { supportOf } from "../../../runtime/model/plan/support.js";
 import { cacheBytes, type CacheBytes, recurrenceOf } from "./cache_memory.js";
 import { formatBytes } from "../format.js";
-import { parseInteger } from "../options.js";
+import { parseTokens } from "../options.js";
 import { ranges } from "../ranges.js";
 import { addRopeOptions, ropeOverridesFrom, type RopeFlags } from "../rope_options.js";
 import { type QuantizeFlags, quantizeOption, unusedWarnings } from "../quantize_option.js";
@@ -44,7 +44,7 @@ export function addInspect(program: Command, terminal: () => Terminal): void {
     .option(
       "--context <n>",
       "context length to describe and to compute memory for (default: the trained length)",
-      parseInteger(1, 2 ** 24),
+      parseTokens(1, 2 ** 24),
     )
     .addOption(quantizeOption())
     .option("--layer-type <kind>", "only layers of this kind, for example full_attention or sliding_attention");

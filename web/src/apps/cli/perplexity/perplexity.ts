@@ -10,7 +10,7 @@ import { warningExceptLength } from "../command_words.js";
 import { modelOptions, requireText, withModel } from "../loaded_model.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { ropeSummary, type Speed, formatSpeed, speedOf } from "../format.js";
-import { repeatable, parseInteger } from "../options.js";
+import { parseInteger, parseTokens, repeatable } from "../options.js";
 import { bucketsOf, type WindowOptions, lossByPosition } from "./loss_by_position.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -64,12 +64,12 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
     .option(
       "--window <n>",
       "tokens per window (default: the trained length, at most 4096)",
-      parseInteger(2, LONGEST_CONTEXT),
+      parseTokens(2, LONGEST_CONTEXT),
     )
     .option(
       "--stride <n>",
       "tokens between the starts of two windows (default: half a window; a whole one with --by-position)",
-      parseInteger(1),
+      parseTokens(1),
     )
     .option("--scaling <scaling>", `${SCALING} (default: own)`, repeatable(parseScaling))
     .option(
@@ -77,7 +77,7 @@ export function addPerplexity(program: Command, terminal: () => Terminal): void 
       `print the mean loss by position in the window, in this many buckets (default: ${DEFAULT_BUCKETS}; with --json, at each position); put it last, or write --by-position=4`,
       parseInteger(1),
     )
-    .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseInteger(2))
+    .option("--tokens <n>", "use only the first n tokens of the text (default: all)", parseTokens(2))
     .addOption(threadOption())
     .addOption(quantizeOption())
     .addOption(kvOption())

@@ -6,7 +6,7 @@ import { DECAY_CURVES, type DecayCurve } from "../../../core/rope/decay.js";
 import { fail } from "../../../core/base/errors.js";
 import { load } from "../../../index.node.js";
 import type { Ropewalk } from "../../../runtime/ropewalk/ropewalk.js";
-import { repeatable, parseInteger } from "../options.js";
+import { parseInteger, parseTokens, repeatable } from "../options.js";
 import { refuseInputs } from "../command_inputs.js";
 import { writeFileAtomically } from "../output_file.js";
 import {
@@ -89,7 +89,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
         .choices(DECAY_CURVES)
         .default("ones"),
     )
-    .option("--max-distance <n>", "largest distance in positions (default: the length)", parseInteger(2, 2 ** 27))
+    .option("--max-distance <n>", "largest distance in positions (default: the length)", parseTokens(2, 2 ** 27))
     .action((source: string, flags: Flags & { curve: DecayCurve; maxDistance?: number }) =>
       show(terminal(), source, flags, (subject) => drawDecay(subject, flags.curve, flags.maxDistance)),
     );
@@ -97,7 +97,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
     show(terminal(), source, flags, drawRamp),
   );
   kind("attention", "Draw the attention weights of a head with equal queries and keys, which depend on positions only.")
-    .option("--tokens <n>", "tokens to draw, 2 to 512", parseInteger(2, 512), 64)
+    .option("--tokens <n>", "tokens to draw, 2 to 512", parseTokens(2, 512), 64)
     .option("--scheme <scheme>", `${SCHEME_NAMES.join(", ")}; repeatable (default: rope)`, repeatable(parseScheme))
     .action((source: string, flags: Flags & { tokens: number; scheme?: string[] }) =>
       show(terminal(), source, flags, (subject) => drawAttention(subject, flags.tokens, flags.scheme ?? ["rope"])),
@@ -113,7 +113,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
       .option(
         "--context <n>",
         "context length in positions (default: the longest that a scaling supports)",
-        parseInteger(1, 2 ** 27),
+        parseTokens(1, 2 ** 27),
       )
       .option("--layer-type <kind>", "kind of layer, for models with several RoPEs (default: full_attention)")
       .option("--title <text>", "title of the plot")

@@ -15,7 +15,7 @@ import {
   modelOptions,
   modelSummary,
 } from "../loaded_model.js";
-import { parseInteger, repeatable } from "../options.js";
+import { parseInteger, parseTokens, repeatable } from "../options.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -82,7 +82,7 @@ export function addServe(program: Command, terminal: () => Terminal): void {
     .option("--max-connections <n>", "open connections; requests on others get 503", parseInteger(1, 65535), 512)
     .option("--parallel <n>", "requests that run at the same time, each with keys of its own", parseInteger(1, 32), 4)
     .option("--max-queue <n>", "requests that may wait; the next ones get 429", parseInteger(0), 16)
-    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseInteger(1))
+    .option("--context <n>", "context length in tokens (default: the trained length, at most 4096)", parseTokens(1))
     .addOption(chatTemplateOption())
     .addOption(messageOptions()[0]!)
     .addOption(messageOptions()[1]!)

@@ -222,8 +222,8 @@ export function readerOf(source: Dict): ConfigReader {
   });
 }
 
-/** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. Errors of `checked` keys are thrown. */
-function ifSupported<Value>(
+/** The result of `read`; undefined for models whose RoPE is supported, but not the architecture. Errors of `checked` keys are thrown. @internal */
+export function ifSupported<Value>(
   source: Dict,
   read: (reader: ConfigReader, architecture: Architecture) => Value,
   checked?: RegExp,
