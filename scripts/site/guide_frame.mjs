@@ -1,6 +1,7 @@
 // The frame of the guide's pages: the site's header, faces and colors in place of TypeDoc's, and a content security policy.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { deflateSync, inflateSync } from "node:zlib";
 import { fillParts, upFrom } from "./page_parts.mjs";
 
 const site = join(import.meta.dirname, "..", "..", "web", "site");
@@ -32,8 +33,23 @@ export async function guideStyles(assets) {
   });
 }
 
+/**
+ * Leaves in the navigation only the entries of the API, not their hundreds of names, which the pages of the entries list: building them takes
+ * a phone a second. TypeDoc stores the navigation as JSON in base64, compressed.
+ */
+async function shortenNavigation(folder) {
+  const path = join(folder, "assets", "navigation.js");
+  const [, packed] = /= "([^"]*)"/.exec(await readFile(path, "utf8"));
+  const groups = JSON.parse(inflateSync(Buffer.from(packed, "base64")).toString());
+  const entries = groups.find(({ text }) => text === "API").children;
+  for (const entry of entries) delete entry.children;
+  const text = deflateSync(JSON.stringify(groups)).toString("base64");
+  await writeFile(path, `window.navigationData = "${text}"`);
+}
+
 /** Gives the pages in `folder` their frame. */
 export async function framePages(folder) {
+  await shortenNavigation(folder);
   const faces = (await readdir(join(folder, "..", "assets"))).filter((name) => /normal.*\.woff2$/.test(name));
   for (const name of await readdir(folder, { recursive: true })) {
     if (!name.endsWith(".html")) continue;

@@ -133,7 +133,7 @@ test("every page of docs/ fits a phone", () =>
   }));
 
 for (const scheme of ["light", "dark"])
-  test(`axe finds nothing serious but TypeDoc's links in the headings of its navigation, ${scheme}`, async () => {
+  test(`axe finds nothing serious, ${scheme}`, async () => {
     const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
     await withBrowser("chromium", async (browser) => {
       for (const path of ["guide/index.html", "guide/documents/KV_caches.html", "guide/documents/Scaling_types.html"]) {
@@ -146,7 +146,7 @@ for (const scheme of ["light", "dark"])
         const found = await page.evaluate(async () => {
           const { violations } = await globalThis.axe.run({ resultTypes: ["violations"] });
           return violations
-            .filter(({ id, impact }) => ["serious", "critical"].includes(impact) && id !== "nested-interactive")
+            .filter(({ impact }) => impact === "serious" || impact === "critical")
             .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
         });
         assert.deepEqual(found, [], path);
