@@ -50,7 +50,8 @@ await runMain(import.meta.url, async (args) => {
   }
   console.log("build/site/index.html");
   if (!serves) return;
-  const { serveSite } = await import("./site/serve.mjs");
-  const { address } = await serveSite(siteFolder, Number(args[args.indexOf("--serve") + 1] ?? 8080));
+  const { ISOLATION, serveSite } = await import("./site/serve.mjs");
+  const port = Number(args[args.indexOf("--serve") + 1] ?? 8080);
+  const { address } = await serveSite(siteFolder, port, undefined, ISOLATION);
   console.log(`${address} (Ctrl-C to stop)`);
 });

@@ -1,4 +1,4 @@
-// A static server for the site, as simple hosts are: compressed text, no headers but types, and the site isn't in the root.
+// A static server for the site, as simple hosts are: compressed text, no headers but types unless asked for, and the site isn't in the root.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -15,8 +15,14 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** Serves a folder under `path`. Port 0 takes a free port. Returns the listening server and the address of the first page. */
-export async function serveSite(folder, port = 0, path = "/ropewalk/") {
+/** Isolates pages from other origins, so that models have threads on the first visit: later ones have the service worker. */
+export const ISOLATION = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
+/** Serves a folder under `path`, with some more headers. Port 0 takes a free port. Returns the listening server and the address of the first page. */
+export async function serveSite(folder, port = 0, path = "/ropewalk/", more = {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");
     const file = normalize(
@@ -30,7 +36,7 @@ export async function serveSite(folder, port = 0, path = "/ropewalk/") {
         () => false,
       ));
     if (size === false) return response.writeHead(404, { "content-type": "text/plain" }).end("not found");
-    const headers = { "content-type": TYPES[extname(file)] ?? "application/octet-stream" };
+    const headers = { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...more };
     if (extname(file) in TYPES && /\bgzip\b/.test(request.headers["accept-encoding"])) {
       response.writeHead(200, { ...headers, "content-encoding": "gzip" });
       return pipeline(createReadStream(file), createGzip(), response, () => undefined);

@@ -180,10 +180,17 @@ async function useModels(t, browser, name) {
   await t.test("measures perplexity by position", async () => {
     await click("#sample");
     await click("#measure .main");
-    await has("#measure-state", "under 3 scalings in ");
+    await has("#measure-state", "under 4 scalings in ");
     const text = await textOf("#perplexity-chart figcaption");
-    const [, none, ntk, yarn] = /none ([\d.]+), NTK-aware ([\d.]+), YaRN ([\d.]+)\./.exec(text).map(Number);
-    assert.ok(ntk < yarn && yarn < none && none > 3 && ntk < 3, text); // as in the committed results at four times the length
+    const numbers = /none ([\d.]+), NTK-aware ([\d.]+), YaRN ([\d.]+), dynamic YaRN ([\d.]+)\./.exec(text);
+    const [, none, ntk, yarn, dynamic] = numbers.map(Number);
+    // as in the committed results at eight times the length
+    assert.ok(dynamic < ntk && ntk < yarn && yarn < none && none > 10 && yarn < 4.5, text);
+    const rows = await page.$$eval("#recall tbody tr", (rows) => rows.map((row) => row.lastElementChild.textContent));
+    assert.deepEqual(
+      rows.map((share) => share.replace(/\s/, "")),
+      ["36%", "77%", "93%", "96%"],
+    );
   });
 
   await t.test("downloads a model, keeps it, and removes it", async () => {

@@ -6,10 +6,10 @@ import { bytesText } from "../page/units.js";
 /** Kernels of these formats are listed: a float one, and one of each kind of quantization. */
 const FORMATS = ["f16", "q8_0", "q4_k", "q6_k"] as const;
 
-/** Fills the table of the device. `model` is the runtime of the open model, which may have more threads than the page's own. */
+/** Fills the table of the device. `used` is what the runtime of the open model has: there is none before a model is open. */
 export async function showDevice(
   rw: Pick<Ropewalk, "build" | "kernels">,
-  { threads, memoryBytes }: { threads: number; memoryBytes: number },
+  used?: { threads: number; memoryBytes: number },
 ): Promise<void> {
   const memory = (navigator as { deviceMemory?: number }).deviceMemory;
   const kernels = FORMATS.map((format): [string, string, string] => {
@@ -18,15 +18,20 @@ export async function showDevice(
   });
   const facts: [string, string][] = [
     ["Isolated from other origins", crossOriginIsolated ? `yes, by ${await isolatedBy()}` : "no, so one thread"],
-    ["Threads of the model", String(threads)],
+    ["Threads of the model", used === undefined ? threadsToCome() : String(used.threads)],
     ["Processor cores", String(navigator.hardwareConcurrency)],
     ["Relaxed SIMD", rw.build === "relaxed" ? "yes" : "no"],
     ["Build", rw.build],
-    ["Memory of the model's Worker", bytesText(memoryBytes)],
+    ...(used === undefined ? [] : [["Memory of the model's Worker", bytesText(used.memoryBytes)] as [string, string]]),
     ["Memory of the device", memory === undefined ? "this browser doesn't say" : `${memory} GiB or more`],
   ];
   find("#device tbody").replaceChildren(...facts.map(rowOf));
   find("#kernels tbody").replaceChildren(...kernels.map(rowOf));
+}
+
+/** What `threads: "auto"` takes once a model is opened. */
+function threadsToCome(): string {
+  return crossOriginIsolated ? "one for each fast processor core, once it is open" : "1";
 }
 
 function rowOf([name, ...values]: readonly [string, ...string[]]): HTMLTableRowElement {

@@ -152,7 +152,7 @@ startPerplexity(() => chat.conversation);
 void offerReload();
 try {
   const rw = await runtime();
-  await showDevice(rw, { threads: rw.threads, memoryBytes: rw.memoryBytes });
+  await showDevice(rw);
   await listKept();
 } catch (error) {
   report((error as Error).message, [["Load the page again", () => location.reload()]]);

@@ -2,15 +2,20 @@
 import { textOf } from "../../../examples/small_model/texts.mjs";
 import { drawChart, Plot } from "../page/chart.js";
 import { find, shown, withText } from "../page/elements.js";
+import { recordedRecall } from "./recall.js";
+import { percentText } from "../page/units.js";
+import type { WorkerModel } from "ropewalk/worker";
 import type { Conversation } from "./conversation.js";
 import { LABELS, layersToChange, overridesFor } from "./scaling.js";
 
 /** Points of a curve, at most. */
 const POINTS = 40;
+/** Words of the story: eight times the trained length of the small model, where the scalings differ most. */
+const STORY_WORDS = 2048;
 /** What is measured of a model that has nothing to scale. */
 const WITHOUT_ROPE = "without RoPE";
 const nameOf = (scaling: string): string => LABELS[scaling] ?? scaling;
-const COLORS = ["var(--trained)", "var(--linear)", "var(--ntk)", "var(--chosen)", "var(--dynamic_yarn)"];
+const colorOf = (scaling: string): string => `var(--${scaling in LABELS && scaling !== "none" ? scaling : "plain"})`;
 
 interface Curve {
   readonly scaling: string;
@@ -26,7 +31,7 @@ export function startPerplexity(conversation: () => Conversation | undefined): v
   const state = find("#measure-state");
   const stop = find<HTMLButtonElement>("#measure-stop");
   let measuring: AbortController | undefined;
-  find("#sample").addEventListener("click", () => (text.value = textOf({ seed: 1, length: 1024 }).text));
+  find("#sample").addEventListener("click", () => (text.value = textOf({ seed: 1, length: STORY_WORDS }).text));
   stop.addEventListener("click", () => measuring?.abort());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -66,18 +71,32 @@ async function measure(
       signal,
       onProgress: ({ done, total }) => say(`${nameOf(scaling)}: ${done} of ${total} tokens`),
     });
-    const color =
-      COLORS[
-        Object.keys(LABELS)
-          .filter((name) => name !== "ntk_by_parts")
-          .indexOf(scaling)
-      ] ?? "var(--chosen)";
-    curves.push({ scaling, color, perplexity, points: pointsOf(losses) });
+    curves.push({ scaling, color: colorOf(scaling), perplexity, points: pointsOf(losses) });
     draw(curves, tokens.length, model.info.trainedLength);
   }
+  await showRecall(model.info, curves, tokens.length);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const under = model.rope === null ? "" : ` under ${scalings.length} scalings`;
   say(`${tokens.length.toLocaleString("en")} tokens${under} in ${seconds} s.`);
+}
+
+/** Shows perplexity beside recall, which is recorded for the small example model. */
+async function showRecall(info: WorkerModel["info"], curves: readonly Curve[], length: number): Promise<void> {
+  const recall = await recordedRecall(info, length);
+  find("#recall").hidden = recall === undefined;
+  if (recall === undefined) return;
+  find("#recall tbody").replaceChildren(
+    ...curves.map(({ scaling, perplexity }) => {
+      const row = document.createElement("tr");
+      const share = recall.get(scaling);
+      const cells = [shown(perplexity, 3), share === undefined ? "–" : percentText(share)];
+      row.append(
+        Object.assign(withText("th", nameOf(scaling)), { scope: "row" }),
+        ...cells.map((text) => withText("td", text)),
+      );
+      return row;
+    }),
+  );
 }
 
 /** exp of the mean loss of equally many tokens each. */
