@@ -182,15 +182,9 @@ async function useModels(t, browser, name) {
     await click("#measure .main");
     await has("#measure-state", "under 4 scalings in ");
     const text = await textOf("#perplexity-chart figcaption");
-    const numbers = /none ([\d.]+), NTK-aware ([\d.]+), YaRN ([\d.]+), dynamic YaRN ([\d.]+)\./.exec(text);
-    const [, none, ntk, yarn, dynamic] = numbers.map(Number);
-    // as in the committed results at eight times the length
+    const [none, ntk, yarn, dynamic] = text.match(/\d+\.\d+/g).map(Number); // as in the committed results at eight times the length
     assert.ok(dynamic < ntk && ntk < yarn && yarn < none && none > 10 && yarn < 4.5, text);
-    const rows = await page.$$eval("#recall tbody tr", (rows) => rows.map((row) => row.lastElementChild.textContent));
-    assert.deepEqual(
-      rows.map((share) => share.replace(/\s/, "")),
-      ["36%", "77%", "93%", "96%"],
-    );
+    assert.match(await textOf("#recall tbody"), /36.%NTK.*77.%YaRN.*93.%dyn.*96.%/);
   });
 
   await t.test("downloads a model, keeps it, and removes it", async () => {
