@@ -101,7 +101,7 @@ test("sizes: each wasm file", (t) => {
 // so are Workers of another origin. The names of sampling options, which messages list, are 1 KB, and writing arrays to files is 1.5 KB. Adapters in options
 // and batches are 1 KB; loading an adapter comes on demand. Errors that say what is disposed, and why a name isn't found, are half a KB.
 // Which keys of a config each class of transformers reads is 2.5 KB. Embind's objects of a model's config are half a KB. What
-// errors advise, as data, and the rows of the scaling types are 3 KB.
+// errors advise, as data, and the rows of the scaling types are 3 KB. The names that other packages give to options and keys are 2 KB.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf(folder, "dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -109,7 +109,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 91.5 * 1024, listed);
+  assert.ok(compressed <= 94.5 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {
