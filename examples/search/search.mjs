@@ -1,5 +1,5 @@
 // A page that searches 2,000 paragraphs by meaning. A Worker embeds them once; later visits read the vectors from the device. What is
-// nearest is shown as one types, and then ranked by a cross-encoder. Serve the repository, after `npm run build`, and open examples/search/.
+// nearest is shown as one types, and then ranked by a cross-encoder.
 import { load } from "ropewalk/worker";
 import { collectionFor, MAX_PARAGRAPHS } from "../small_encoder/paragraphs.mjs";
 import { keepVectors, keptVectors, keyOf } from "./kept_vectors.mjs";
@@ -9,8 +9,8 @@ const WORDS = 60; // of a paragraph
 const SHOWN = 10;
 const CANDIDATES = 32; // that are ranked
 const PAUSE_MS = 250; // after the last key, before ranking
-const MODEL = new URL("../small_encoder/", import.meta.url).href;
-const RANKER = new URL("../small_ranker/", import.meta.url).href;
+const MODEL = new URL("models/small_encoder/", document.baseURI).href; // copied there by copy_models.mjs
+const RANKER = new URL("models/small_ranker/", document.baseURI).href;
 
 const [query, progress, status, order, results] = ["query", "progress", "status", "order", "results"].map((id) =>
   document.getElementById(id),

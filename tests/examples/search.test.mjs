@@ -1,20 +1,25 @@
-// The page of examples/search/: paragraphs are embedded once, kept on the device, and found by what they state.
+// The app of examples/search/: paragraphs are embedded once, kept on the device, and found by what they state.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
 import { collectionFor } from "../../examples/small_encoder/paragraphs.mjs";
-import { root } from "./guide_page.mjs";
+import { APP_CSP, withBuiltApp } from "./apps.mjs";
 
 const LONG_MS = 300_000;
 const STATEMENT = "The red ball is in the garden.";
 
-test("finds paragraphs as a query is typed, ranks them, and embeds them once, in chromium", async () => {
-  const csp = "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; worker-src 'self' blob:"; // inline: the import map
-  const site = await serve({ "/": { folder: root, csp } });
+/** What the app reads of the folders beside it. */
+const BESIDE = ["small_encoder", "small_ranker", "small_model/stories.mjs", "random_numbers.mjs"];
+
+test("finds paragraphs as a query is typed, ranks them, and embeds them once, in chromium", () =>
+  withBuiltApp("search", findParagraphs, { beside: BESIDE }));
+
+async function findParagraphs(folder) {
+  const site = await serve({ "/": { folder, csp: APP_CSP } });
   try {
     await withBrowser("chromium", async (browser) => {
-      const { page, complaints } = await open(browser, `${site.origin}/examples/search/index.html`);
+      const { page, complaints } = await open(browser, `${site.origin}/`);
       const isReady = () => !document.getElementById("query").disabled;
       const status = () => page.$eval("#status", ({ textContent }) => textContent);
       await page.waitForFunction(() => document.getElementById("progress").value > 0, { timeout: LONG_MS });
@@ -68,4 +73,4 @@ test("finds paragraphs as a query is typed, ranks them, and embeds them once, in
   } finally {
     await site.close();
   }
-});
+}
