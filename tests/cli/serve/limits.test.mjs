@@ -152,3 +152,13 @@ test("a body that doesn't come in time is let go", async () => {
   read.release();
   assert.equal(bodies.held, 0);
 });
+
+test("a path that isn't there: the one with /v1, or all", () =>
+  serving([], async ({ address }) => {
+    const messageOf = async (path) => (await (await post(address, path, SHORT)).json()).error.message;
+    assert.equal(
+      await messageOf("/chat/completions"),
+      "POST /chat/completions isn't a path of this server; did you mean /v1/chat/completions?",
+    );
+    assert.match(await messageOf("/v1/responses"), /; it has \/, \/v1\/chat\/completions, .*, \/v1\/models\/:id$/);
+  }));

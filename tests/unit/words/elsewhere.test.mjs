@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { after } from "node:test";
 import { load, ropeConfig } from "ropewalk";
+import { OPTIONS_ELSEWHERE } from "../../../build/package/apps/cli/options_elsewhere.js";
+import { ropewalk } from "../../cli/program.mjs";
 import { KEY_ELSEWHERE, MODEL_ELSEWHERE, PAIRING_ELSEWHERE } from "../../../build/package/core/base/elsewhere.js";
 import { tinyModel } from "../../package/helpers/models.mjs";
 
@@ -64,10 +66,23 @@ test("the advice is data: the name here, and the other package's", async () => {
   await assert.rejects(rw.model(path, { n_ctx: 5 }), { advice });
 });
 
+test("options of llama.cpp and vLLM name those of the command line", async () => {
+  for (const [words, said] of [
+    [["generate", "m.gguf", "hi", "-c", "2048"], "unknown option '-c'; -c is --context here"],
+    [["serve", "m.gguf", "--api-key", "x"], "unknown option '--api-key'; --api-key is --token here"],
+    [["generate", "-m", "m.gguf"], "unknown option '-m'; -m is an argument here, without an option"],
+    [["generate", "m.gguf"], "missing required argument 'prompt'; - reads it from stdin"],
+  ]) {
+    const { stderr, status } = await ropewalk(words);
+    assert.equal(status, 2);
+    assert.equal(stderr.split("\n")[0], `error: ${said}`);
+  }
+});
+
 test("docs/apps/coming_from.md has each name, and what it is here", () => {
   const page = readFileSync(new URL("../../../docs/apps/coming_from.md", import.meta.url), "utf8");
   const rows = page.split("\n").filter((line) => line.startsWith("| "));
-  for (const table of [MODEL_ELSEWHERE, PAIRING_ELSEWHERE, KEY_ELSEWHERE])
+  for (const table of [MODEL_ELSEWHERE, PAIRING_ELSEWHERE, KEY_ELSEWHERE, OPTIONS_ELSEWHERE])
     for (const [here, names] of Object.entries(table)) {
       if (here.includes("here, an option of")) continue; // another row has them
       for (const name of names.split(" ")) {

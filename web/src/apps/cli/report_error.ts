@@ -4,6 +4,7 @@ import { RopewalkError, type RopewalkErrorCode } from "../../core/base/errors.js
 import { isOfOverrides } from "./command_fields.js";
 import { inCommandWords } from "./command_words.js";
 import { Interrupted } from "./interrupt.js";
+import { usageHint } from "./options_elsewhere.js";
 import type { Terminal } from "./terminal.js";
 
 /** Error codes that are caused by the arguments, wherever they're detected. */
@@ -43,7 +44,8 @@ export function errorInWords(error: unknown, command: Command): string {
 
 function described(error: unknown, command: Command): { code: string; field: string; message: string } {
   if (error instanceof RopewalkError) return { code: error.code, ...inCommandWords(error, command) };
-  if (error instanceof CommanderError) return { code: "USAGE", field: usageField(error), message: usageMessage(error) };
+  if (error instanceof CommanderError)
+    return { code: "USAGE", field: usageField(error), message: usageMessage(error, command) };
   const message = error instanceof Error ? error.message : String(error);
   return { code: error instanceof Interrupted ? "INTERRUPTED" : "FAILED", field: "", message };
 }
@@ -59,7 +61,8 @@ function usageField({ code, message }: CommanderError): string {
   return /--[\w-]+/.exec(quoted)?.[0] ?? quoted;
 }
 
-/** Commander's message. For a missing command it prints the help and has no message. */
-function usageMessage({ code, message }: CommanderError): string {
-  return code === "commander.help" ? "a command is missing" : message.replace(/^error: /, "");
+/** Commander's message, or what is more of help. For a missing command it prints the help and has no message. */
+function usageMessage(error: CommanderError, command: Command): string {
+  if (error.code === "commander.help") return "a command is missing";
+  return usageHint(error, command) ?? error.message.replace(/^error: /, "");
 }

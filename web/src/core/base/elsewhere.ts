@@ -48,10 +48,12 @@ export const MODEL_ELSEWHERE: Elsewhere = {
   "is `contextLength` here, an option of rw.model() and session()": CONTEXT,
   "is `onProgress` here, an option of rw.model(), append() and chat()": PROGRESS,
   "is `quantize` here, an option of rw.model()": QUANTIZE,
+  "is an option of load()": "threads build wasm",
   "is `threads` here, an option of load()": "n_threads num_threads numThreads nthreads",
   "isn't needed here: `temperature: 0` takes the most probable token": "do_sample",
   "has no counterpart here: texts are sampled token by token": "num_beams num_return_sequences",
-  "isn't needed here: read the pieces with `for await`": "streamer callback_function onNewToken on_token stream",
+  "isn't needed here: read the pieces with `for await`":
+    "streamer callback_function onNewToken on_token onToken stream",
   "is a call here: `model.loadAdapter()`, whose result is the option `adapters` of a session":
     "lora lora_path lora_adapter",
 };

@@ -93,9 +93,7 @@ export function createApp(settings: AppSettings): App {
     if (status === 503) c.header("Retry-After", RETRY_AFTER);
     return c.json(body, status as 400);
   });
-  app.notFound((c) =>
-    c.json(errorBody(`${c.req.method} ${c.req.path} isn't a path of this server`, "invalid_request_error"), 404),
-  );
+  app.notFound((c) => c.json(errorBody(notFoundText(c.req, app.routes), "invalid_request_error"), 404));
   if (origins.length > 0) app.use(cors({ origin: origins.includes("*") ? "*" : [...origins] }));
   app.use(async (c, next) => {
     if (![c.env.incoming.headers.host, new URL(c.req.url).host].every(isHost))
@@ -238,6 +236,13 @@ function addModelPaths(app: Hono<Environment>, list: () => ModelList): void {
     const message = `there is no model ${show(id)} here; this server has ${show(model!.id)}`;
     return c.json(errorBody(message, "invalid_request_error", "model", "model_not_found"), 404);
   });
+}
+
+/** Names the path that was meant if only /v1 is missing, else all paths. */
+function notFoundText({ method, path }: { method: string; path: string }, routes: readonly { path: string }[]): string {
+  const paths = [...new Set(routes.map((route) => route.path))].filter((one) => !one.includes("*"));
+  const meant = paths.find((one) => one === `/v1${path}`);
+  return `${method} ${path} isn't a path of this server; ${meant === undefined ? `it has ${paths.join(", ")}` : `did you mean ${meant}?`}`;
 }
 
 /** Paths that exist with another method. */
