@@ -5,7 +5,7 @@ import { keepSession, openModel } from "./model.js";
 import "./style.css";
 
 /** When a chat is as long as the model was trained for, its context is extended by YaRN. */
-const ANSWER = { maxTokens: 200, temperature: 0.3, whenFull: "extend" };
+const ANSWER = { maxTokens: 200, temperature: 0, whenFull: "extend" };
 const STORED = "ropewalk-chat"; // messages and the model's address, in localStorage
 const stored = JSON.parse(localStorage.getItem(STORED) ?? '{"messages":[]}');
 
