@@ -79,7 +79,7 @@ const SCHEMAS = {
   ],
   "many enums together": [{ allOf: [{ enum: list(50_000, (i) => i) }, { anyOf: list(500, (i) => ({ minimum: i })) }] }, /is too large/], // prettier-ignore
   "a long prefix": [{ prefixItems: list(5000, () => ({})), items: { type: "null" } }],
-  "a long name": [{ properties: { ["x".repeat(50_000)]: {} }, additionalProperties: true }, /is too large/],
+  "a long name": [{ properties: { ["x".repeat(20_000)]: {} }, additionalProperties: true }],
   "deep data": [{ const: list(5000, () => "[").join("") + list(5000, () => "]").join("") }],
   "deep schemas": [list(3000, () => 0).reduce((items) => ({ items }), {}), /nested/],
   "a multiple of a large number": [{ type: "integer", multipleOf: 12_345_677 }, /must be smaller/],

@@ -72,14 +72,20 @@ export function sequence(...parts: readonly Expression[]): Expression {
 /** One part after the other. A list may be longer than a call has room for arguments. */
 export function sequenceOf(parts: readonly Expression[]): Expression {
   const flat: Expression[] = [];
-  for (const part of parts.flatMap((one) => (one.kind === "sequence" ? one.parts : [one]))) {
-    spend(1);
-    if (isNothing(part)) return NOTHING;
-    const last = flat[flat.length - 1];
-    if (part.kind === "text" && last?.kind === "text") flat[flat.length - 1] = text(last.text + part.text);
-    else if (part.kind !== "text" || part.text !== "") flat.push(part);
+  for (const one of parts) {
+    if (one.kind === "sequence") for (const part of one.parts) addPart(flat, part);
+    else if (isNothing(one)) return NOTHING;
+    else addPart(flat, one);
   }
   return flat.length === 0 ? EMPTY : flat.length === 1 ? flat[0]! : { kind: "sequence", parts: flat };
+}
+
+/** Adds a part that isn't a sequence. Texts beside each other are one. */
+function addPart(flat: Expression[], part: Expression): void {
+  spend(1);
+  const last = flat[flat.length - 1];
+  if (part.kind === "text" && last?.kind === "text") flat[flat.length - 1] = text(last.text + part.text);
+  else if (part.kind !== "text" || part.text !== "") flat.push(part);
 }
 
 /** One of the options. */

@@ -17,6 +17,11 @@ export type Convert = (schema: unknown, path: string) => Expression;
 /** Adds a rule under a free name and returns it. */
 export type AddRule = (expression: Expression) => Expression;
 
+/** A part that is written several times, by name: else arrays inside each other would double. */
+export function named(part: Expression, addRule: AddRule): Expression {
+  return part.kind === "rule" || part.kind === "text" || isNothing(part) ? part : addRule(part);
+}
+
 /** @throws INVALID_ARGUMENT: `uniqueItems` of elements that aren't listed, which a grammar can't follow */
 export function arrayExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
   const prefix = (schema["prefixItems"] ?? []) as unknown[];
@@ -38,7 +43,7 @@ export function arrayExpression(schema: Dict, path: string, convert: Convert, ad
     return sequence(text("["), SPACE, new Subsets(texts, least, most, addRule).all(), SPACE, text("]"));
   }
   const first = prefix.slice(0, most).map((item, i) => convert(item, `${path}.prefixItems[${i}]`));
-  const item = most > prefix.length ? convert(schema["items"] ?? true, `${path}.items`) : NOTHING;
+  const item = most > prefix.length ? named(convert(schema["items"] ?? true, `${path}.items`), addRule) : NOTHING;
   return sequence(text("["), SPACE, elements(first, item, least, most, addRule), SPACE, text("]"));
 }
 

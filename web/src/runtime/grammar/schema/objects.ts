@@ -3,7 +3,7 @@ import { isDict, type Dict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { show } from "../../../core/base/show.js";
 import { choice, EMPTY, type Expression, isNothing, NOTHING, optional, repeat, sequence, text } from "../expression.js";
-import type { AddRule, Convert } from "./arrays.js";
+import { type AddRule, type Convert, named } from "./arrays.js";
 import { ANY_STRING, lengthOf, otherStrings } from "./strings.js";
 import { COMMA, SPACE } from "./space.js";
 import { readSchema } from "./nodes.js";
@@ -25,14 +25,14 @@ interface Property {
 
 /** @throws INVALID_ARGUMENT: keywords that can't be combined, or counts that a grammar can't follow */
 export function objectExpression(schema: Dict, path: string, convert: Convert, addRule: AddRule): Expression {
-  const named = namedProperties(schema, path);
+  const listed = namedProperties(schema, path);
   const required = new Set((schema["required"] ?? []) as string[]);
-  const rest = otherProperties(schema, path, Object.keys(named), convert);
-  const unnamed = [...required].filter((name) => !Object.hasOwn(named, name));
+  const rest = named(otherProperties(schema, path, Object.keys(listed), convert), addRule);
+  const unnamed = [...required].filter((name) => !Object.hasOwn(listed, name));
   const { propertyNames } = schema;
   if (unnamed.length > 0 && propertyNames !== undefined && propertyNames !== true) return NOTHING; // a name that isn't listed
   const others = schema["additionalProperties"] ?? true;
-  const all = { ...named, ...Object.fromEntries(unnamed.map((name) => [name, others])) };
+  const all = { ...listed, ...Object.fromEntries(unnamed.map((name) => [name, others])) };
   if (unnamed.length > 0 && schema["patternProperties"] !== undefined)
     fail(
       "INVALID_ARGUMENT",

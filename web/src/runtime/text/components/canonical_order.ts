@@ -3,7 +3,8 @@
 
 /** Characters of a run from which on it is sorted here. Texts of people have shorter ones: the Stream-Safe Text Format allows 30. */
 const LONG_RUN = 64;
-const LONG_RUNS = new RegExp(`\\p{M}{${LONG_RUN},}`, "gu");
+// halfwidth voicing marks become combining ones in the form NFKD
+const LONG_RUNS = new RegExp(`[\\p{M}\\uFF9E\\uFF9F]{${LONG_RUN},}`, "gu");
 
 /** One character of each combining class, by the characters that it stands for. Those that nothing goes past stand for themselves: "". */
 const classes = new Map<string, string>();
