@@ -90,8 +90,10 @@ export function valueElsewhere(value: unknown, names: readonly string[]): Advise
 
 /** For a tensor of onnxruntime in place of an array. @internal */
 export function onnxHint(value: unknown): Advised | undefined {
-  const { data: given, dims } = (value ?? {}) as { data?: unknown; dims?: unknown };
-  if (given === undefined || dims === undefined) return undefined;
+  const tensor = (value ?? {}) as { data?: unknown; dims?: unknown };
+  if (tensor.dims === undefined) return undefined; // our tensors have none, and `data` of one that was forged would throw
+  const given = tensor.data;
+  if (given === undefined) return undefined;
   const data = given instanceof BigInt64Array ? "Array.from(tensor.data, Number)" : "its `data`";
   return advise.other(`an onnxruntime tensor: pass ${data}, and its \`dims\` as the shape`);
 }

@@ -1,9 +1,9 @@
 // Many texts, and long ones, are tokenized without holding the thread, and a signal ends it.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tinyModelBytes } from "../../../examples/make_tiny_model.mjs";
-import { rw } from "../helpers/runtime.mjs";
-import { tinyModel } from "../helpers/models.mjs";
+import { tinyModelBytes } from "../../examples/make_tiny_model.mjs";
+import { rw } from "../package/helpers/runtime.mjs";
+import { tinyModel } from "../package/helpers/models.mjs";
 
 const many = Array.from({ length: 60_000 }, (_, i) => `rope ${i} yarn`);
 const long = "rope yarn ".repeat(150_000);

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { diagnosed, qwen, rw } from "./cases.mjs";
+import { diagnosed, qwen, rw } from "../package/doctor/cases.mjs";
 
-const root = join(import.meta.dirname, "..", "..", "..");
+const root = join(import.meta.dirname, "..", "..");
 const configs = join(root, "examples", "configs");
 const tiny = join(root, "tests", "golden", "tiny_models");
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
