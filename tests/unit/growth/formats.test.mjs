@@ -59,6 +59,17 @@ for (const [subject, shapes] of Object.entries(SUBJECTS))
   for (const [name, make] of shapes)
     test(`${subject}: ${name}`, () => assertGrowth(make, read, { least: LEAST[name], most: MOST[subject] }));
 
+/** What showed its square only where it was large: all other sizes are the smallest that can be measured. */
+const LARGE = {
+  "properties, required": [5000, (n) => HOLDERS["required properties"](n, LEAVES.null)],
+  "properties, all of many": [1000, VALUES["properties, all of many"]],
+  "not an enum of texts": [4000, VALUES["not an enum of texts"]],
+  "not an enum of texts, limited": [1000, VALUES["not an enum of texts, limited"]],
+  "not, of several enums": [4000, VALUES["not, of several enums"]],
+};
+for (const [name, [least, make]] of Object.entries(LARGE))
+  test(`a large schema: ${name}`, () => assertGrowth((n) => schema(make(n)), read, { least, most: least }));
+
 /** A schema with n schemas in it, of holders and leaves that are drawn. */
 function drawn(draw) {
   const outer = draw.one(Object.keys(HOLDERS));

@@ -60,6 +60,7 @@ export async function growth(make, run, { least = 16, most = 100_000 } = {}) {
   const n = await startSize(make, run, least, most);
   const sizes = [n, 2 * n, 4 * n];
   const inputs = sizes.map(make);
+  for (let i = 0; i < 2; i++) await timed(run, inputs[0]); // warms up
   const times = sizes.map(() => Infinity);
   let ratio = Infinity;
   // Sizes alternate, so that all of them meet the same load.
