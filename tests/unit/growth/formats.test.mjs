@@ -62,7 +62,7 @@ for (const [subject, shapes] of Object.entries(SUBJECTS))
 /** What showed its square only where it was large: all other sizes are the smallest that can be measured. */
 const LARGE = {
   "properties, required": [5000, (n) => HOLDERS["required properties"](n, LEAVES.null)],
-  "properties, all of many": [1000, VALUES["properties, all of many"]],
+  "properties, all of many": [500, VALUES["properties, all of many"]],
   "not an enum of texts": [4000, VALUES["not an enum of texts"]],
   "not an enum of texts, limited": [1000, VALUES["not an enum of texts, limited"]],
   "not, of several enums": [4000, VALUES["not, of several enums"]],

@@ -17,9 +17,9 @@ const NOISE_MS = 1;
 /** How often each size is measured at most, while the times grow too fast. */
 const ATTEMPTS = 20;
 
-const ROOM = "--min-semi-space-size=128";
+const ROOM = "--min-semi-space-size=256";
 if (!process.execArgv.includes(ROOM)) {
-  const { status } = spawnSync(process.execPath, [ROOM, "--max-semi-space-size=128", process.argv[1]], {
+  const { status } = spawnSync(process.execPath, [ROOM, "--max-semi-space-size=256", process.argv[1]], {
     stdio: "inherit",
   });
   process.exit(status ?? 1);
