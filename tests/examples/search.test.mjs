@@ -40,14 +40,16 @@ async function findParagraphs(folder) {
       await page.waitForFunction(isRanked, { timeout: LONG_MS });
       await page.$eval("#query", (field) => (field.value = ""));
       await page.type("#query", `${STATEMENT} `); // the last key changes nothing
-      await page.waitForFunction(
+      // read at once: the ranking follows in a moment
+      const read = await page.waitForFunction(
         (text) =>
           document.getElementById("order").textContent === "nearest vectors" &&
-          document.getElementById("query").value === text,
-        { timeout: LONG_MS, polling: 10 },
+          document.getElementById("query").value === text &&
+          [...document.querySelectorAll("#results li")].map(({ textContent }) => textContent),
+        { timeout: LONG_MS, polling: 5 },
         `${STATEMENT} `,
       );
-      const near = await results();
+      const near = await read.jsonValue();
       assert.ok(near.every((text) => text.includes("The red ball is in the ")));
       await page.waitForFunction(isRanked, { timeout: LONG_MS });
       assert.match(await order(), /^ranked 32 in \d+ ms$/);
