@@ -84,6 +84,7 @@ for (const name of BROWSERS) {
       for (const [panel, [control, keys, figure, expected]] of Object.entries(KEYS))
         await t.test(panel, async () => {
           await openPanel(page, panel);
+          await page.$$eval(`#${panel} .more`, (folded) => folded.forEach((details) => (details.open = true)));
           // WebKit's driver can't send Tab to a file input
           const hasFile = await page.evaluate((id) => document.querySelector(`#${id} [type=file]`) !== null, panel);
           if (name !== "webkit" || !hasFile) await checkTabs(page, panel);
