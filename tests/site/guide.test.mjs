@@ -1,13 +1,13 @@
 // The guide: its header and faces are the site's, its first page says how to install, and its search finds pages by the words people type.
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
 import { open, withBrowser } from "../browser/browsers.mjs";
+import { openForAxe, seriousFaults } from "./axe.mjs";
 
 let server, address;
 before(async () => ({ server, address } = await serveSite(siteFolder)));
@@ -134,22 +134,11 @@ test("every page of docs/ fits a phone", () =>
 
 for (const scheme of ["light", "dark"])
   test(`axe finds nothing serious, ${scheme}`, async () => {
-    const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
     await withBrowser("chromium", async (browser) => {
       for (const path of ["guide/index.html", "guide/documents/KV_caches.html", "guide/documents/Scaling_types.html"]) {
-        const page = await browser.newPage();
-        await page.setBypassCSP(true); // for axe alone
-        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-        await page.goto(address + path, { waitUntil: "load" });
+        const page = await openForAxe(browser, address + path, scheme);
         await sleep(500);
-        await page.evaluate(axe);
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run({ resultTypes: ["violations"] });
-          return violations
-            .filter(({ impact }) => impact === "serious" || impact === "critical")
-            .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
-        });
-        assert.deepEqual(found, [], path);
+        assert.deepEqual(await seriousFaults(page), [], path);
       }
     });
   });

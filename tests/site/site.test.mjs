@@ -1,12 +1,11 @@
 // The whole site: every page in each browser without complaints, on phones, offline, isolated, without serious faults for screen readers.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
 import { BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
+import { openForAxe, seriousFaults } from "./axe.mjs";
 
 const PAGES = ["index.html", "doctor/index.html", "models/index.html", "guide/index.html"];
 const APPLICATION_PAGES = PAGES.slice(0, 3);
@@ -65,26 +64,15 @@ test("all panels start, and scrolling through them brings no complaint", () =>
 
 for (const scheme of ["light", "dark"]) {
   test(`axe finds nothing serious, ${scheme}`, async () => {
-    const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
     await withBrowser("chromium", async (browser) => {
       for (const path of APPLICATION_PAGES) {
-        const page = await browser.newPage();
-        await page.setBypassCSP(true); // for axe alone
-        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-        await page.goto(address + path, { waitUntil: "load" });
+        const page = await openForAxe(browser, address + path, scheme);
         for (const panel of await page.$$(".panel")) {
           await panel.evaluate((section) => section.scrollIntoView());
           await sleep(300);
         }
         await sleep(500);
-        await page.evaluate(axe);
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run({ resultTypes: ["violations"] });
-          return violations
-            .filter(({ impact }) => impact === "serious" || impact === "critical")
-            .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
-        });
-        assert.deepEqual(found, [], path);
+        assert.deepEqual(await seriousFaults(page), [], path);
         await page.close();
       }
     });

@@ -1,8 +1,9 @@
 // Options of llama.cpp and vLLM, and what they are here.
-import { type Command, CommanderError } from "commander";
+import type { Command, CommanderError } from "commander";
+import { type Elsewhere, rowOf } from "../../core/base/elsewhere.js";
 
 /** Names elsewhere, separated by spaces, by the option here, or by words that follow the name in a sentence. @internal */
-export const OPTIONS_ELSEWHERE: Readonly<Record<string, string>> = {
+export const OPTIONS_ELSEWHERE: Elsewhere = {
   "--context": "-c --ctx-size --n-ctx --num-ctx --max-model-len",
   "--max-tokens": "--n-predict --predict --max-length --max-new-tokens --max-output-tokens",
   "--temperature": "--temp",
@@ -42,10 +43,8 @@ export function usageHint({ code, message }: CommanderError, command: Command): 
     return takesStdin ? `missing required argument '${name}'; - reads it from stdin` : undefined;
   }
   if (code !== "commander.unknownOption") return undefined;
-  const isHere = (row: string): boolean => row.includes(" ") || command.options.some(({ long }) => long === row);
-  const row = Object.keys(OPTIONS_ELSEWHERE).find(
-    (one) => OPTIONS_ELSEWHERE[one]!.split(" ").includes(name) && isHere(one),
-  );
+  const own = command.options.flatMap(({ long }) => long ?? []);
+  const row = rowOf(name, OPTIONS_ELSEWHERE, own);
   if (row === undefined) return undefined;
   return `unknown option '${name}'; ${name} ${row.includes(" ") ? row : `is ${row} here`}`;
 }

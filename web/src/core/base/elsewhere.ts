@@ -71,14 +71,19 @@ export const KEY_ELSEWHERE: Elsewhere = {
   "rope_scaling.rope_type": "type rope_type",
 };
 
-/** What a name is here; undefined if it isn't in the table, or if what it is isn't among `names`. @internal */
-export function hereIs(
+/** The row of a name: what it is here. Undefined if it isn't in the table, or if what it is isn't among `names`. @internal */
+export function rowOf(
   name: string,
   table: Elsewhere,
   names: readonly string[] = Object.keys(table),
-): Advised | undefined {
-  const isHere = (here: string): boolean => here.includes(" ") || names.includes(here);
-  const here = Object.keys(table).find((row) => table[row]!.split(" ").includes(name) && isHere(row));
+): string | undefined {
+  const isHere = (row: string): boolean => row.includes(" ") || names.includes(row);
+  return Object.keys(table).find((row) => table[row]!.split(" ").includes(name) && isHere(row));
+}
+
+/** Advice with what a name is here, as {@link rowOf} finds it. @internal */
+export function hereIs(name: string, table: Elsewhere, names?: readonly string[]): Advised | undefined {
+  const here = rowOf(name, table, names);
   if (here === undefined) return undefined;
   return here.includes(" ") ? advise.other(`\`${name}\` ${here}`) : advise.spell({ name: here, from: name });
 }

@@ -1,4 +1,5 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
+import type { Advised } from "../base/advice.js";
 import { isDict } from "../base/dict.js";
 import { valueElsewhere } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
@@ -14,8 +15,8 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-function mustBe(path: string, expected: string, value: unknown): never {
-  return fail("INVALID_CONFIG", path, `must be ${expected} (got ${show(value)})`);
+function mustBe(path: string, expected: string, value: unknown, advised?: Advised): never {
+  return fail("INVALID_CONFIG", path, `must be ${expected} (got ${show(value)})`, advised);
 }
 
 /** A finite number. A bigint is accepted: GGUF's 64-bit integers are read as bigints. */
@@ -51,8 +52,7 @@ export function integersAt(value: unknown, path: string): number[] {
 
 export function oneOf<T extends string>(value: unknown, path: string, names: readonly T[]): T {
   if (names.includes(value as T)) return value as T;
-  const expected = `must be one of ${names.join(", ")} (got ${show(value)})`;
-  return fail("INVALID_CONFIG", path, expected, valueElsewhere(value, names));
+  return mustBe(path, `one of ${names.join(", ")}`, value, valueElsewhere(value, names));
 }
 
 /** Reads one of these names. */

@@ -13,7 +13,6 @@ export const MAX_THREADS = 32;
 const STACK_BYTES = 1 << 18;
 
 /** Why there is one thread, if nothing else keeps memory from being shared. */
-const NO_WORKERS = "there are no Workers here";
 const COMPILED = "a compiled WebAssembly.Module is for memory that isn't shared; pass its address or its bytes";
 
 /** How to start threads in a place. @internal */
@@ -79,12 +78,12 @@ export class Threads {
     const shared = this.#shared;
     this.oneThread = undefined;
     if (platform === undefined || typeof shared === "string") {
-      if (wanted === "auto") this.oneThread = typeof shared === "string" ? shared : NO_WORKERS;
+      if (wanted === "auto") this.oneThread = String(shared);
       if (wanted === "auto" || wanted === 1) return;
       fail(
         "UNSUPPORTED_ENGINE",
         "threads",
-        `there can't be ${wanted}: ${typeof shared === "string" ? shared : NO_WORKERS}`,
+        `there can't be ${wanted}: ${String(shared)}`,
         advise.other(`"auto" takes one here`),
       );
     }
@@ -97,10 +96,11 @@ export class Threads {
       await this.#start(platform, shared, threads);
     } catch (cause) {
       await this.#stop();
-      this.oneThread = `a helper thread couldn't start: ${messageOf(cause)}`;
+      const problem = `a helper thread couldn't start: ${messageOf(cause)}`;
+      this.oneThread = problem;
       if (wanted === "auto") return;
       if (cause instanceof RopewalkError) throw cause; // no memory for stacks
-      fail("WASM_LOAD", "threads", `a helper thread couldn't start: ${messageOf(cause)}`, { cause });
+      fail("WASM_LOAD", "threads", problem, { cause });
     }
   }
 
