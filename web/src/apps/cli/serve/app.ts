@@ -129,43 +129,34 @@ export function createApp(settings: AppSettings): App {
       c.header("Connection", "close"); // what still comes of the body isn't read
       return c.json(read.body, read.status);
     }
-    let body: unknown;
-    try {
-      body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
-    } catch (error) {
-      read.release();
-      return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
-    }
-    const leaving = new AbortController();
-    const { signal, part } = joined([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
-    const entered = queue.enter(signal);
-    if (entered === undefined) {
-      part();
-      read.release();
-      c.header("Retry-After", RETRY_AFTER);
-      return c.json(
-        errorBody("too many requests are waiting; try again later", "rate_limit_error", null, "queue_full"),
-        429,
-      );
-    }
-    requests += 1;
-    const leave = await entered.catch((error: unknown) => {
-      part();
-      read.release();
-      throw error;
-    });
-    let finished!: () => void;
-    const done = new Promise<void>((resolve) => (finished = resolve));
-    running.add(done);
+    const undoing: (() => void)[] = [() => read.release()];
     const end = (): void => {
-      leave();
-      part();
-      read.release();
-      running.delete(done);
-      finished();
+      for (const undo of undoing.splice(0)) undo();
     };
     let isStream = false;
     try {
+      let body: unknown;
+      try {
+        body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
+      } catch (error) {
+        return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
+      }
+      const leaving = new AbortController();
+      const { signal, part } = joined([c.req.raw.signal, c.env.gone, closing.signal, leaving.signal]);
+      undoing.push(part);
+      const entered = queue.enter(signal);
+      if (entered === undefined) {
+        c.header("Retry-After", RETRY_AFTER);
+        return c.json(
+          errorBody("too many requests are waiting; try again later", "rate_limit_error", null, "queue_full"),
+          429,
+        );
+      }
+      requests += 1;
+      undoing.push(await entered);
+      const done = new Promise<void>((resolve) => undoing.push(resolve));
+      running.add(done);
+      undoing.push(() => running.delete(done));
       signal.throwIfAborted();
       const create = createOf(ready()) as Create;
       const result = await create(body as never, { signal });
