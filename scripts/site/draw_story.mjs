@@ -24,8 +24,8 @@ const settings = lightAndDark({
 });
 const { color } = settings;
 
-/** Sizes in pixels. The page of the front has the same on phones, and the same losses for the tightest rope. */
-const [WIDTH, COLUMN, TOP, PITCH, PERIOD, LOOSE, BEAD, TIGHTEST] = [760, 320, 66, 36, 17, 2.2, 6.5, 0.6];
+/** Sizes in pixels. The front page has nearly the same on phones. */
+const [WIDTH, COLUMN, TOP, PITCH, PERIOD, LOOSE, BEAD] = [760, 320, 66, 36, 17, 2.2, 6.5];
 const LEFTS = [60, 420];
 
 const round = (value) => Math.round(value * 10) / 10;
@@ -35,16 +35,13 @@ const line = (d, stroke, width) => `<path d="${d}" fill="none" stroke="${stroke}
 export async function drawStory() {
   const load = async (name) => (await runnerImport(join(front, name))).module;
   const { recordedStory } = await load("recorded.ts");
-  const { ropePaths } = await load("rope.ts");
-  const { isRight, scoreOf } = await load("story.ts");
+  const { amplitudeOf, ropePaths } = await load("rope.ts");
+  const { isRight, lossAt, scoreOf } = await load("story.ts");
   const story = recordedStory();
-  const { trained, length, switchAt, step, losses, answers } = story;
+  const { trained, length, switchAt, answers } = story;
 
   const rope = (start, reading, isHealed) => {
-    const amplitudeAt = (x) => {
-      const i = Math.min(losses[reading].length - 1, Math.floor((start + (x / COLUMN) * trained) / step));
-      return (PERIOD / 26) * 3.6 + Math.max(0, losses[reading][i] - TIGHTEST) * LOOSE;
-    };
+    const amplitudeAt = (x) => amplitudeOf(lossAt(story, reading, start + (x / COLUMN) * trained), PERIOD, LOOSE);
     const paths = ropePaths(COLUMN, PERIOD, amplitudeAt);
     const [over, under] = isHealed ? [color.chosen, color.chosenShade] : [color.strand, color.shade];
     return [

@@ -1,5 +1,6 @@
 // The front page's first screen: the recorded story as eight ropes, and the switch that heals them. No wasm is needed.
 import { find } from "../page/elements.js";
+import { wantsLessMotion } from "../page/motion.js";
 import { StoryPicture } from "./picture.js";
 import { type Reading, type RecordedAnswer, type RecordedStory, isRight, scoreOf } from "./story.js";
 
@@ -26,7 +27,7 @@ function show(next: Reading, isAnimated: boolean): void {
   reading = next;
   section.dataset.reading = next;
   for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.reading === next));
-  picture.show(next, isAnimated && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  picture.show(next, isAnimated && !wantsLessMotion());
   const { right, asked: all } = scoreOf(story, next);
   find("#story-score", section).textContent = `${right} of ${all}`;
   showAnswer(asked);
@@ -54,8 +55,7 @@ for (const button of buttons)
   });
 addEventListener("resize", () => picture.resize());
 
-const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-const healing = isStill ? undefined : setTimeout(() => show("yarn", true), WAIT_MS);
+const healing = wantsLessMotion() ? undefined : setTimeout(() => show("yarn", true), WAIT_MS);
 show("plain", false);
 
 find("#story-live").addEventListener("click", () => {

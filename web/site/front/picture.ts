@@ -1,13 +1,10 @@
 // The picture of the story: a rope for each 256 tokens. The looser the strands, the more surprised the model is by the words.
-import { type Reading, type RecordedAnswer, type RecordedStory, isRight } from "./story.js";
-import { type RopePaths, ropePaths } from "./rope.js";
+import { type Reading, type RecordedAnswer, type RecordedStory, isRight, lossAt } from "./story.js";
+import { amplitudeOf, type RopePaths, ropePaths } from "./rope.js";
 
 /** Time for a row to be healed, and between the beginnings of two rows. */
 const ROW_MS = 700;
 const NEXT_ROW_MS = 180;
-
-/** A loss of 0.6 is as tight as the model's texts get. */
-const TIGHTEST = 0.6;
 
 const LAYERS = ["first", "under", "second", "over", "top"] as const;
 type Layer = (typeof LAYERS)[number];
@@ -118,14 +115,13 @@ export class StoryPicture {
   }
 
   #draw({ start, group, layers, beads }: Row, index: number): void {
-    const { losses, step, trained } = this.#story;
     const { left, period, bead, loose } = sizes();
     const width = this.#width - left - bead;
     const healed = this.#healed[index]!;
     const amplitudeAt = (x: number): number => {
-      const i = Math.min(losses.plain.length - 1, Math.floor((start + (x / width) * trained) / step));
-      const loss = losses.plain[i]! * (1 - healed) + losses.yarn[i]! * healed;
-      return (period / 26) * 3.6 + Math.max(0, loss - TIGHTEST) * loose;
+      const token = start + (x / width) * this.#story.trained;
+      const loss = lossAt(this.#story, "plain", token) * (1 - healed) + lossAt(this.#story, "yarn", token) * healed;
+      return amplitudeOf(loss, period, loose);
     };
     const paths = ropePaths(width, period, amplitudeAt);
     const d: Record<Layer, keyof RopePaths> = {

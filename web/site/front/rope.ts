@@ -41,6 +41,18 @@ export function ropePaths(width: number, period: number, amplitudeAt: (x: number
   return paths;
 }
 
+/** The texts of the small model don't get tighter than this loss. */
+const TIGHTEST = 0.6;
+
+/**
+ * How far the strands are from the middle at a loss, in pixels.
+ * @param period - as in {@link ropePaths}
+ * @param loose - pixels for each unit of the loss
+ */
+export function amplitudeOf(loss: number, period: number, loose: number): number {
+  return (period / 26) * 3.6 + Math.max(0, loss - TIGHTEST) * loose;
+}
+
 function round(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

@@ -30,6 +30,12 @@ export interface RecordedStory {
 
 export const isRight = (answer: RecordedAnswer, reading: Reading): boolean => answer[reading] === answer.truth;
 
+/** The smoothed loss at a token. */
+export function lossAt({ losses, step }: RecordedStory, reading: Reading, token: number): number {
+  const all = losses[reading];
+  return all[Math.min(all.length - 1, Math.floor(token / step))]!;
+}
+
 /** Right answers from the switch on, and how many were asked. */
 export function scoreOf({ answers, switchAt }: RecordedStory, reading: Reading): { right: number; asked: number } {
   const asked = answers.filter(({ at }) => at >= switchAt);

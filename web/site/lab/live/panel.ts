@@ -5,6 +5,7 @@ import { load, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 import { scalings } from "../../../../examples/small_model/scalings.mjs";
 import { changeTo } from "../../page/controls.js";
 import { find } from "../../page/elements.js";
+import { wantsLessMotion } from "../../page/motion.js";
 import { fetchSmallModel, SMALL_MODEL_BYTES } from "../../page/small_model.js";
 import { bytesText, speedText } from "../../page/units.js";
 import { attentionPart } from "./attention_part.js";
@@ -243,7 +244,7 @@ class LivePart {
     const { first, later } = wanted;
     const isNew = this.#shown.first !== "" && (this.#shown.first !== first || this.#shown.later !== later);
     this.#shown = { first, later };
-    if (!isNew || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (!isNew || wantsLessMotion()) {
       drawKeys(figure, rw, wanted);
       return;
     }
