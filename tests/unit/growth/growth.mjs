@@ -1,7 +1,7 @@
 // Measures how the time of a function grows with the size of its input.
 //
-// A growth test doesn't depend on the speed of the machine, nor on what else runs there: it compares times of the same process, of the
-// processor, and the least of several. Nothing is collected as garbage while it measures, for the first size for which that happens would seem
+// A growth test doesn't depend on the speed of the machine, nor on what else runs there: it compares times of the same process,
+// and the least of several. Nothing is collected as garbage while it measures, for the first size for which that happens would seem
 // to take much longer: a test file that imports this starts a process with a large young generation, which runs the tests.
 import { spawnSync } from "node:child_process";
 import { setFlagsFromString } from "node:v8";
@@ -17,36 +17,27 @@ const NOISE_MS = 1;
 /** How often each size is measured at most, while the times grow too fast. */
 const ATTEMPTS = 20;
 
-const ROOM = "--min-semi-space-size=256";
-if (!process.execArgv.includes(ROOM)) {
-  const { status } = spawnSync(process.execPath, [ROOM, "--max-semi-space-size=256", process.argv[1]], {
-    stdio: "inherit",
-  });
+// Threads that collect garbage would slow the first milliseconds of each call.
+const FLAGS = ["--single-threaded-gc", "--min-semi-space-size=256", "--max-semi-space-size=256"];
+if (!process.execArgv.includes(FLAGS[0])) {
+  const { status } = spawnSync(process.execPath, [...FLAGS, process.argv[1]], { stdio: "inherit" });
   process.exit(status ?? 1);
 }
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc");
 
-/** Time of the processor for one call, in ms. */
+/**
+ * Time of one call, in ms: by the clock or of the processor, whichever is less. The clock counts other processes too, and the processor's time
+ * the engine's other threads, which compile.
+ */
 async function timed(run, input) {
   collectGarbage({ type: "minor" });
-  const start = process.cpuUsage();
+  const start = performance.now();
+  const used = process.cpuUsage();
   const result = run(input);
   if (typeof result?.then === "function") await result;
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1000;
-}
-
-/** The first size from `least` on, doubled up to `most`, whose input takes a time that can be measured once the code is warm. */
-async function startSize(make, run, least, most) {
-  let n = least;
-  for (; n < most; n *= 2) {
-    const input = make(n);
-    let calls = 0;
-    while (calls < 4 && (await timed(run, input)) >= LEAST_MS) calls += 1;
-    if (calls === 4) break;
-  }
-  return n;
+  const { user, system } = process.cpuUsage(used);
+  return Math.min(performance.now() - start, (user + system) / 1000);
 }
 
 /**
@@ -57,7 +48,21 @@ async function startSize(make, run, least, most) {
  * @returns `{ sizes, times, ratio }`: by how much twice the size takes longer, as the mean of both steps
  */
 export async function growth(make, run, { least = 16, most = 100_000 } = {}) {
-  const n = await startSize(make, run, least, most);
+  for (let n = least; ; n *= 2) {
+    if (n < most && !(await takesLong(run, make(n)))) continue;
+    const measured = await measure(make, run, n);
+    // The engine may compile the code meanwhile, so that the smallest size can't be told from the timer any more.
+    if (n >= most || measured.times[0] >= LEAST_MS) return measured;
+  }
+}
+
+/** Whether a call takes a time that can be measured, also once the code is warm. */
+async function takesLong(run, input) {
+  for (let calls = 0; calls < 4; calls++) if ((await timed(run, input)) < LEAST_MS) return false;
+  return true;
+}
+
+async function measure(make, run, n) {
   const sizes = [n, 2 * n, 4 * n];
   const inputs = sizes.map(make);
   for (let i = 0; i < 2; i++) await timed(run, inputs[0]); // warms up
