@@ -14,6 +14,10 @@ const letters = Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => letter);
 const numbered = (pieces) => Object.fromEntries(pieces.map((piece, id) => [piece, id]));
 const TOKENIZERS = {
   "byte-level BPE": await tokenizerFromJson(vocabularies.byte_level.tokenizer_json),
+  "byte-level BPE after NFC": await tokenizerFromJson({
+    ...vocabularies.byte_level.tokenizer_json,
+    normalizer: { type: "NFC" },
+  }),
   "BPE of a GGUF file": await tokenizerFromGguf(byteLevelMetadata("llama-bpe")),
   "SentencePiece of a GGUF file": await tokenizerFromGguf(sentencePieceMetadata()),
   Unigram: await tokenizerFromJson({
