@@ -368,3 +368,18 @@ test("errors name the file's key", () => {
   );
   fails("INVALID_CONFIG", "head_dim", () => ropeConfig({ "general.architecture": "llama" }));
 });
+
+test("the order of M-RoPE's sections is that of time, height and width; another base of images is read for one architecture only", () => {
+  const sections = { "rope.dimension_count": 128, "rope.dimension_sections": [16, 24, 24, 0] };
+  const plain = read("qwen2vl", sections);
+  assert.deepEqual(read("qwen2vl", { ...sections, "rope.section_order": "tyxz" }), plain);
+  assert.deepEqual(read("qwen2vl", { ...sections, "rope.freq_base_spatial": 100 }), plain);
+  for (const [arch, keys] of [
+    ["qwen2vl", sections],
+    ["llama", {}],
+  ])
+    fails("UNSUPPORTED_ROPE_TYPE", `${arch}.rope.section_order`, () =>
+      read(arch, { ...keys, "rope.section_order": "zyxt" }),
+    );
+  fails("UNKNOWN_FAMILY", "general.architecture", () => read("sensenova_u1", { "rope.freq_base_spatial": 10000 }));
+});

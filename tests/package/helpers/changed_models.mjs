@@ -73,12 +73,16 @@ const GGUF_TYPES = {
 };
 const WIDTHS = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
-/** The GGUF file of a tiny model whose keys are changed, as in tests/golden/random/gguf_keys.json: [type, value], or null for none. */
-export function changedGguf(name, changes) {
+/**
+ * The GGUF file of a tiny model whose keys are changed, as in tests/golden/random/gguf_keys.json: [type, value], or null for none. `others` are
+ * keys without the architecture's prefix.
+ */
+export function changedGguf(name, changes, others = {}) {
   const file = readFileSync(tinyModel(`${name}/model.gguf`));
   const { entries, tensorCount, infos, weights } = partsOf(file);
   const { value } = entries.find(({ key }) => key === "general.architecture");
   const prefixed = new Map(Object.entries(changes).map(([key, change]) => [`${value}.${key}`, change]));
+  for (const [key, change] of Object.entries(others)) prefixed.set(key, change);
   const kept = entries.filter(({ key }) => !prefixed.has(key)).map(({ bytes }) => bytes);
   const added = [...prefixed]
     .filter(([, change]) => change !== null)

@@ -71,6 +71,16 @@ test("GGUF: errors for unsupported tokenizers and pre-tokenizers list the suppor
   await assert.rejects(tokenizerFromGguf(other), { code: "UNSUPPORTED_MODEL", field: key("model") });
 });
 
+test("GGUF: keys that change the ids are refused unless they change nothing", async () => {
+  const names = "metaspace.prepend_scheme";
+  const bytes = (value) => tokenizerFromGguf({ ...byteLevelMetadata("gpt-2"), [key(names)]: value });
+  await bytes("never");
+  await assert.rejects(bytes("first"), { code: "UNSUPPORTED_MODEL", field: key(names), message: /must be never/ });
+  const unigram = (value) => tokenizerFromGguf({ [key("model")]: "t5", [key("normalizer.nfc")]: value });
+  await assert.rejects(unigram(true), { code: "UNSUPPORTED_MODEL", field: key("normalizer.nfc") });
+  await assert.rejects(unigram(false), { code: "INVALID_FILE", field: key("tokens") });
+});
+
 test("GGUF: 100,000 special tokens that begin alike, and one that is very long", async () => {
   const many = Array.from({ length: 100000 }, (_, i) => `aaaa${i}<`);
   const withTokens = (more) =>

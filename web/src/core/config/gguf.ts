@@ -35,7 +35,8 @@ export interface GgufSource {
   tensors?: GgufRopeTensors;
 }
 
-const SCALING_TYPES = ["none", "linear", "yarn", "longrope"] as const;
+/** The values of `rope.scaling.type`. @internal */
+export const GGUF_SCALINGS = ["none", "linear", "yarn", "longrope"] as const;
 
 /**
  * Reads the RoPE of a GGUF file. Values that the converter has folded into tensors or into the base stay there.
@@ -136,11 +137,11 @@ function keyLengthOf(file: Metadata): number | undefined {
 function scalingOf(file: Metadata, tensors: GgufRopeTensors): RopeScaling {
   const path = `${file.arch}.rope.scaling.type`;
   const given = valueOf(file, "rope.scaling.type");
-  if (typeof given === "string" && !SCALING_TYPES.includes(given as "none")) {
-    fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${SCALING_TYPES.join(", ")} (got ${show(given)})`);
+  if (typeof given === "string" && !GGUF_SCALINGS.includes(given as "none")) {
+    fail("UNSUPPORTED_ROPE_TYPE", path, `must be one of ${GGUF_SCALINGS.join(", ")} (got ${show(given)})`);
   }
   // llama.cpp uses linear if no type is named, and reads a factor of 0 as absent.
-  const type = isAbsent(given) ? "linear" : oneOf(given, path, SCALING_TYPES);
+  const type = isAbsent(given) ? "linear" : oneOf(given, path, GGUF_SCALINGS);
   const factor = numberOf(file, "rope.scaling.factor") ?? numberOf(file, "rope.scale_linear") ?? 0;
   const alpha =
     (file.arch.startsWith("hunyuan") && file.arch !== "hunyuan-moe"
@@ -215,6 +216,9 @@ function mscalesOf(file: Metadata): RopeScaling {
 }
 
 function sectionsOf(file: Metadata, family: Partial<Family>): RopeScaling {
+  const order = valueOf(file, "rope.section_order");
+  if (!isAbsent(order) && order !== "tyxz")
+    fail("UNSUPPORTED_ROPE_TYPE", `${file.arch}.rope.section_order`, `must be tyxz (got ${show(order)})`);
   const value = valueOf(file, "rope.dimension_sections");
   // Known architectures without a layout have the key but don't read it.
   if (isAbsent(value) || (family.gguf_pairing !== undefined && family.mrope === undefined)) return {};

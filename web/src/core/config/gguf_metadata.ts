@@ -12,34 +12,18 @@ export interface Metadata {
 
 /**
  * All keys that llama.cpp has below `<architecture>.rope.`. Any other key might change the rotation in an unknown
- * way.
+ * way. llama.cpp reads freq_base_spatial for sensenova_u1 only, which this package doesn't have.
+ * @internal
  */
-const ROPE_KEYS = new Set([
-  "dimension_count",
-  "dimension_count_swa",
-  "dimension_sections",
-  "freq_base",
-  "freq_base_swa",
-  "scale_linear",
-  "scaling.type",
-  "scaling.factor",
-  "scaling.alpha",
-  "scaling.attn_factor",
-  "scaling.original_context_length",
-  "scaling.finetuned",
-  "scaling.yarn_log_multiplier",
-  "scaling.yarn_ext_factor",
-  "scaling.yarn_attn_factor",
-  "scaling.yarn_beta_fast",
-  "scaling.yarn_beta_slow",
-]);
+export const ROPE_KEYS =
+  /^(dimension_(count(_swa)?|sections)|section_order|freq_base(_swa|_spatial)?|scale_linear|scaling\.(type|factor|alpha|attn_factor|original_context_length|finetuned|yarn_(log_multiplier|(ext|attn)_factor|beta_(fast|slow))))$/;
 
 /** @throws UNKNOWN_KEY for a key below `<architecture>.rope.` that llama.cpp doesn't have */
 export function openMetadata(metadata: Dict): Metadata {
   const arch = stringAt(metadata["general.architecture"], "general.architecture");
   const prefix = `${arch}.rope.`;
   for (const key of Object.keys(metadata)) {
-    if (key.startsWith(prefix) && !ROPE_KEYS.has(key.slice(prefix.length))) {
+    if (key.startsWith(prefix) && !ROPE_KEYS.test(key.slice(prefix.length))) {
       fail("UNKNOWN_KEY", key, "is not a RoPE key of GGUF");
     }
   }

@@ -1,6 +1,7 @@
 // Builds a tokenizer from the metadata of a GGUF file.
 import * as advise from "../../core/base/advice.js";
 import { fail } from "../../core/base/errors.js";
+import { show } from "../../core/base/show.js";
 import type { TemplatePart, Templates } from "./components/templates.js";
 import { unigramTextEncoder, wordPieceTextEncoder } from "./gguf_encoders.js";
 import {
@@ -25,6 +26,21 @@ import { readWorldMetadata, WORLD_FORMAT, worldEncoder } from "./world_vocabular
 /** Values of `tokenizer.ggml.model` in files whose model reads no text. */
 export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
 
+const USE_JSON = "use the model's tokenizer.json if there is one";
+
+/** How each value of `tokenizer.ggml.model` is read. */
+const READERS: Readonly<Record<string, (metadata: GgufMetadata) => Tokenizer>> = {
+  gpt2: (metadata) => rankedTokenizer(metadata, stringOf(metadata, "tokenizer.ggml.pre") ?? "default"),
+  gemma4: (metadata) => rankedTokenizer(metadata, "gemma4"),
+  llama: sentencePieceTokenizer,
+  t5: unigramTokenizer,
+  bert: wordPieceTokenizer,
+  rwkv: worldTokenizer,
+};
+
+/** The values of `tokenizer.ggml.model` that this package knows. @internal */
+export const GGUF_TOKENIZERS: readonly string[] = /* @__PURE__ */ Object.keys(READERS).concat(NO_TOKENIZER);
+
 /**
  * The tokenizer in the metadata of a GGUF file: `tokenizer.ggml.model` "gpt2" (byte-level BPE), "gemma4" (BPE of characters), "llama"
  * (SentencePiece BPE), "t5" (SentencePiece Unigram), "bert" (WordPiece) or "rwkv" (the longest token). Produces the same ids as llama.cpp,
@@ -35,12 +51,7 @@ export const NO_TOKENIZER: readonly string[] = ["none", "no_vocab"];
 export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   const model = stringOf(metadata, "tokenizer.ggml.model");
   if (model === undefined) invalid("tokenizer.ggml.model", "is missing, so the file has no tokenizer");
-  if (model === "gpt2") return rankedTokenizer(metadata, stringOf(metadata, "tokenizer.ggml.pre") ?? "default");
-  if (model === "gemma4") return rankedTokenizer(metadata, "gemma4");
-  if (model === "llama") return sentencePieceTokenizer(metadata);
-  if (model === "t5") return unigramTokenizer(metadata);
-  if (model === "bert") return wordPieceTokenizer(metadata);
-  if (model === "rwkv") return worldTokenizer(metadata);
+  if (Object.hasOwn(READERS, model)) return READERS[model]!(metadata);
   if (NO_TOKENIZER.includes(model)) {
     const advice = advise.either(advise.prompt({ as: "token ids" }), advise.load({ option: "tokenizer" }));
     fail("UNSUPPORTED_MODEL", "tokenizer.ggml.model", `is "${model}": the file has no tokenizer`, advice);
@@ -48,14 +59,22 @@ export function readGgufTokenizer(metadata: GgufMetadata): Tokenizer {
   fail(
     "UNSUPPORTED_MODEL",
     "tokenizer.ggml.model",
-    `must be "gpt2", "gemma4", "llama", "t5", "bert" or "rwkv" (got "${model}")`,
-    advise.other("use the model's tokenizer.json if there is one"),
+    `must be one of ${Object.keys(READERS).join(", ")} (got "${model}")`,
+    advise.other(USE_JSON),
   );
+}
+
+/** A key that changes a text's ids, and that this package reads only where it changes nothing. */
+function mustBe(metadata: GgufMetadata, key: string, harmless: string | boolean): void {
+  const { [key]: value = harmless } = metadata;
+  if (value !== harmless)
+    fail("UNSUPPORTED_MODEL", key, `must be ${harmless} (got ${show(value)})`, advise.other(USE_JSON));
 }
 
 /** Byte-pair encoding by ranks, of GPT-2's characters for bytes or, in Gemma 4 and a few others, of the text's own characters. */
 function rankedTokenizer(metadata: GgufMetadata, name: string): Tokenizer {
   const pre = preTokenizerOf(name);
+  mustBe(metadata, "tokenizer.ggml.metaspace.prepend_scheme", "never");
   const format: PieceFormat = { encoding: pre.ofCharacters ? "metaspace" : "byte_level", spacePrefix: "never" };
   const vocabulary = readVocabulary(metadata);
   const encoder = rankedEncoder(vocabulary, readMerges(metadata, name), pre);
@@ -89,6 +108,7 @@ function readMerges(metadata: GgufMetadata, pre: string): readonly string[] {
 
 /** Unigram. The default ids are those of T5. */
 function unigramTokenizer(metadata: GgufMetadata): Tokenizer {
+  mustBe(metadata, "tokenizer.ggml.normalizer.nfc", false);
   const addsSpace = booleanOf(metadata, "tokenizer.ggml.add_space_prefix") ?? false;
   const vocabulary = readVocabulary(metadata);
   const format: PieceFormat = { encoding: "metaspace", spacePrefix: addsSpace ? "first" : "never" };

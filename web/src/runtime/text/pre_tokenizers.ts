@@ -216,7 +216,7 @@ const FAMILIES: readonly Family[] = [
       String.raw`\p{Han}+|` + upperThenLower(`(?:${contraction})?`, 3, String.raw`(?!\p{Han})`, String.raw`[\r\n]*`),
     ],
   },
-  { names: ["tekken"], patterns: [upperThenLower("", 1)], wholeWords: "all", addsBegin: true },
+  { names: ["tekken", "nemotron-3.5-embed"], patterns: [upperThenLower("", 1)], wholeWords: "all", addsBegin: true },
   { names: ["bloom", "gpt3-finnish", "poro-chat"], patterns: [bloom] },
   { names: ["viking"], patterns: [bloom, String.raw`\p{N}`] },
   { names: ["superbpe"], patterns: [String.raw`\p{N}+`, groupDigits("[0-9]")] },
@@ -239,7 +239,7 @@ const FAMILIES: readonly Family[] = [
     addsBegin: true,
     ofCharacters: true,
   },
-  { names: ["sarvam-moe"], patterns: [lines], ofCharacters: true },
+  { names: ["sarvam-moe", "domyn-small"], patterns: [lines], ofCharacters: true },
 ];
 
 /** All regular expressions of the pre-tokenizers, for tests of other matchers. @internal */

@@ -1,5 +1,6 @@
 // Encoders: BERT, RoBERTa, ModernBERT, nomic-bert (with experts too), GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
 import * as advise from "../../../core/base/advice.js";
+import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config/config_reader.js";
 import { bothSides } from "./parts/sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, type TensorNames } from "./parts/tensor_names.js";
@@ -319,12 +320,27 @@ function modernBertHead(reader: ConfigReader): RankingHead | undefined {
   return { pooling: isMean ? "mean" : "first", layers: [{ ...inner, norm: "head.norm" }, out] };
 }
 
+/** The mean, as GGUF numbers poolings. */
+const MEAN = 1;
+
+/** The activation that a GGUF file names for the head of a cross-encoder. */
+function ggufActivation(reader: ConfigReader, otherwise: ActivationName): ActivationName {
+  const { value = otherwise, path } = reader.find(["", "classifier.activation"]);
+  const names: readonly unknown[] = ["gelu", "silu", "tanh"] satisfies ActivationName[];
+  if (!names.includes(value))
+    reader.refuse("UNSUPPORTED_MODEL", path, `activation ${named(String(value))} is not supported`);
+  return value as ActivationName;
+}
+
 function ggufHead(reader: ConfigReader, activation: ActivationName): RankingHead | undefined {
   const out = "cls.output";
   if (!reader.hasTensor(`${out}.weight`)) return undefined;
-  const inner = reader.hasTensor("cls.weight") ? [{ ...dense(reader, "cls"), activation }] : [];
+  const inner = reader.hasTensor("cls.weight")
+    ? [{ ...dense(reader, "cls"), activation: ggufActivation(reader, activation) }]
+    : [];
   const norm = reader.hasTensor("cls.norm.weight") ? { norm: "cls.norm" } : {};
-  // llama.cpp takes the mean for ModernBERT, the first token for others
-  const pooling = reader.architecture === "modern-bert" ? "mean" : "first";
+  // llama.cpp takes the mean where the file says so and, without the key, for ModernBERT, and the first token otherwise
+  const kind = reader.integer(["", "classifier.pooling_type"], reader.architecture === "modern-bert" ? MEAN : 0, 0);
+  const pooling = kind === MEAN ? "mean" : "first";
   return { pooling, layers: [...inner.map((layer) => ({ ...layer, ...norm })), dense(reader, out)] };
 }

@@ -110,6 +110,7 @@ export function planOf(
         ];
   const { activation } = architecture;
   architecture.check?.(reader);
+  refuseOtherKinds(reader);
 
   const norm: Norm = {
     kind: NORMS.indexOf(architecture.norm),
@@ -227,6 +228,19 @@ function denseOf(layer: DenseLayer | undefined): DenseConfig | undefined {
   const { size, activation } = layer;
   if (activation === undefined) return { ...defaultDenseConfig(), size };
   return { size, activates: true, activation: ACTIVATIONS.indexOf(activation) };
+}
+
+/** Keys of llama.cpp's files that change what a known architecture computes. */
+const OTHER_KINDS = {
+  "prism.hadamard.version": "rotated weights",
+  "mistral3.realtime_delay_tokens": "norms that follow the time of a sound",
+};
+
+/** Throws UNSUPPORTED_MODEL for GGUF files whose keys say that the model isn't the one of its name. */
+function refuseOtherKinds(reader: ConfigReader): void {
+  for (const [key, what] of Object.entries(OTHER_KINDS))
+    if (reader.isGguf && Object.hasOwn(reader.source, key))
+      reader.refuse("UNSUPPORTED_MODEL", key, `${what} are not supported`);
 }
 
 /** Throws UNSUPPORTED_MODEL for keys of single layers, INVALID_FILE for layers without attention in an architecture that has none. */
