@@ -42,7 +42,17 @@ export const packageFolders = {
 
 /** The folders inside a folder, first to last: a file may import from its own and from those before. Files beside them are on top. */
 const layers = {
-  "web/src/runtime/model": ["config", "architectures", "plan", "weights", "run", "adapters", "embed", "session"],
+  "web/src/runtime/model": [
+    "config",
+    "architectures",
+    "plan",
+    "weights",
+    "run",
+    "adapters",
+    "embed",
+    "session",
+    "decide",
+  ],
 };
 
 /** The entries of the package: the only files of web/src/ outside a folder. */

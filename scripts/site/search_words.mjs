@@ -16,6 +16,8 @@ export const SEARCH_WORDS = {
     "OpenAI tools tool-calls tool_calls function-calling serve server REST API endpoint /v1/chat/completions llama-server ollama http",
   "apps/ai_sdk.md": "Vercel AI-SDK generateText streamText provider",
   "apps/structured_output.md": "JSON json_schema response_format grammar GBNF regex choices constrained guided zod",
+  "apps/decisions.md":
+    "decide classify classification choice score boolean noul systemone typed questions logprobs confidence Jev Laya TypeSafe",
   "apps/batches.md": "batch batching parallel n_parallel concurrent generateMany",
   "apps/kept_sessions.md": "persist save restore resume session OPFS IndexedDB prompt-cache prefix-cache",
   "apps/coming_from.md":

@@ -10,7 +10,7 @@ class Reader {
 
   checkIdle() {}
   forwardTexts(texts) {
-    const tokens = texts.map(({ token }) => token);
+    const tokens = texts.flatMap((text) => text.tokens);
     if (tokens.includes(13)) throw new Error("can't be read");
     this.batches.push(tokens);
   }

@@ -116,6 +116,25 @@ export { QUANTIZE_FORMATS, type QuantizeFormat } from "./core/quantize/quantize_
 export type { QuantizeRowsOptions } from "./core/quantize/quantize_rows.js";
 export type { AttentionKind, LayerKind, ModelLayer, ModelRopeOverrides } from "./runtime/model/plan/model_plan.js";
 export type { Perplexity } from "./runtime/model/perplexity.js";
+export type {
+  AnswerNumbers,
+  BooleanAnswer,
+  ChoiceAnswer,
+  DecisionAnswer,
+  Decisions,
+  ScoreAnswer,
+} from "./runtime/model/decide/answers.js";
+export type { DecisionJson } from "./runtime/model/decide/decision_text.js";
+export type { DecideOptions } from "./runtime/model/decide/options.js";
+export type {
+  BooleanQuestion,
+  ByName,
+  ChoiceQuestion,
+  DecisionQuestion,
+  DecisionQuestions,
+  DecisionText,
+  ScoreQuestion,
+} from "./runtime/model/decide/questions.js";
 export type { LayerHook, Steering } from "./runtime/model/session/layer_changes.js";
 export {
   type Trace,

@@ -30,6 +30,9 @@ import type { ModelCore } from "./run/model_core.js";
 import { ropeOf } from "./plan/model_plan.js";
 import { embedTexts, type EmbeddingModel, rankDocuments } from "./embed/calls.js";
 import type { Ranked } from "./embed/info.js";
+import type { Decisions } from "./decide/answers.js";
+import { DECIDE_OPTIONS, type DecideOptions } from "./decide/options.js";
+import type { DecisionQuestions, DecisionText } from "./decide/questions.js";
 import type { ModelInfo } from "./info.js";
 import type { EmbedOptions, RankOptions } from "./embed/options.js";
 import { isList, type TextInput } from "./embed/text_input.js";
@@ -305,6 +308,28 @@ export class Model implements Disposable {
    */
   async rank(query: TextInput, documents: readonly TextInput[], options?: RankOptions): Promise<Ranked[]> {
     return rankDocuments(this.#embedding, query, documents, options);
+  }
+
+  /**
+   * Answers typed questions about a state with a probability for every option. Nothing is generated: the model reads the state once and each
+   * question once, and the probabilities are those of the options' labels at the place of its answer. They have the same bits whatever else runs.
+   * Text in the state and the options can't add options, labels or control tokens. (It can still persuade.)
+   * @param state - text, or JSON
+   * @param questions - by name: one of several options, a level, or yes or no
+   * @throws {@link RopewalkError} INVALID_ARGUMENT, UNKNOWN_KEY (the field is `state`, or like `questions.urgency.criteria`), CACHE_FULL (a prompt
+   * is longer than the context), UNSUPPORTED_MODEL (no chat template, or no tokens for labels), OUT_OF_MEMORY, DISPOSED; rejects with the signal's
+   * reason.
+   */
+  async decide(state: DecisionText, questions: DecisionQuestions, options?: DecideOptions): Promise<Decisions> {
+    checkOptions(options, DECIDE_OPTIONS);
+    this.#core.checkAlive();
+    this.#checkGenerates();
+    const { decide } = await part(() => import("./decide/decide.js")); // loaded only for decisions
+    const { info, tokenizer, onWarning } = this;
+    const render = (messages: readonly ChatMessage[], given: PromptOptions): Promise<ChatPrompt> =>
+      this.renderPrompt(messages, given);
+    const model = { info, tokenizer, render, onWarning, core: this.#core, cacheSettings: this.#parts.cacheSettings };
+    return decide(model, state, questions, options);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { asyncDisposeSymbol } from "../../core/base/dispose.js";
 import type { RopewalkError } from "../../core/base/errors.js";
 import type { Ropewalk } from "../ropewalk/ropewalk.js";
 import type { Adapter } from "../model/run/adapter.js";
+import { DECIDE_OPTIONS } from "../model/decide/options.js";
 import { EMBED_OPTIONS, RANK_OPTIONS } from "../model/embed/options.js";
 import type { Model } from "../model/model.js";
 import { WRITTEN_PROMPT_OPTIONS } from "../model/prompt.js";
@@ -107,6 +108,7 @@ export const MODEL = {
   embed: read([TEXTS], EMBED_OPTIONS),
   embedCounted: read([TEXTS], EMBED_OPTIONS),
   rank: read([QUERY, DOCUMENTS], RANK_OPTIONS),
+  decide: read([PLAIN, PLAIN], DECIDE_OPTIONS, { warns: true }),
   dispose: DISPOSE,
 } as const satisfies Rows<Model>;
 

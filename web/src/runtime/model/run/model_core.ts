@@ -19,7 +19,7 @@ import { type AdaptersInUse, NO_ADAPTERS } from "./adapters_in_use.js";
 import type { ModelLayer, ModelPlan } from "../plan/model_plan.js";
 import { stateBytes } from "../plan/recurrent_layers.js";
 import { newStates, TextMemory } from "./text_memory.js";
-import { TokenBatches, type TextsReader } from "./token_batches.js";
+import { TokenBatches, type TextsReader, type TextTokens } from "./token_batches.js";
 import type { WeightMapping } from "../weights/weight_mapping.js";
 
 /**
@@ -175,18 +175,23 @@ export class ModelCore implements TextsReader {
     this.#lastCache = cache;
   }
 
-  /** Adds a token to each of several texts with the same adapters in one forward(). On failure their memories are unchanged. */
-  forwardTexts(texts: readonly { readonly memory: TextMemory; readonly token: number }[]): void {
+  /** Adds tokens to each of several texts with the same adapters in one forward(). On failure their memories are unchanged. */
+  forwardTexts(texts: readonly TextTokens[]): void {
     const { heap, address } = this;
     this.checkIdle();
     this.#lastCache = undefined;
     this.#useAdapters(texts[0]!.memory.adapters);
     const WORDS = 5; // of the core's TextFields
-    heap.borrow(texts.length * (WORDS + 1) * 4, (fields) => {
-      const ids = fields + texts.length * WORDS * 4;
-      const words = texts.flatMap(({ memory }, i) => [memory.cache.address, 0, memory.statesAddress, ids + i * 4, 1]);
+    const total = texts.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    heap.borrow((texts.length * WORDS + total) * 4, (fields) => {
+      let ids = fields + texts.length * WORDS * 4;
+      const words = texts.flatMap(({ memory, tokens }) => {
+        new Int32Array(heap.buffer, ids, tokens.length).set(tokens);
+        const text = [memory.cache.address, 0, memory.statesAddress, ids, tokens.length];
+        ids += tokens.length * 4;
+        return text;
+      });
       new Uint32Array(heap.buffer, fields, words.length).set(words);
-      new Int32Array(heap.buffer, ids, texts.length).set(texts.map(({ token }) => token));
       this.#checkForward(heap.module.model_forward_texts(address, fields, texts.length), texts[0]!.memory.cache);
     });
     if (texts.length === 1) this.#lastCache = texts[0]!.memory.cache;

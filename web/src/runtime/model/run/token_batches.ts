@@ -18,12 +18,18 @@ export interface BatchedText {
   accept(token: number, row: number | undefined): void;
 }
 
+/** The next tokens of a text. @internal */
+export interface TextTokens {
+  readonly memory: TextMemory;
+  readonly tokens: ArrayLike<number>;
+}
+
 /** A model that reads tokens of several texts at once. @internal */
 export interface TextsReader {
   /** Throws INVALID_ARGUMENT while it must not read. */
   checkIdle(): void;
   /** All have the same adapters. On failure the memories are unchanged. */
-  forwardTexts(texts: readonly { readonly memory: TextMemory; readonly token: number }[]): void;
+  forwardTexts(texts: readonly TextTokens[]): void;
   /** Writes the logits of each text of the last forwardTexts(). */
   writeLastLogits(targets: readonly number[]): void;
 }
@@ -87,7 +93,7 @@ export class TokenBatches {
     const alive = batch.filter((waiting) => attempt(waiting, () => waiting.text.checkAlive()));
     if (alive.length === 0) return;
     try {
-      this.#model.forwardTexts(alive.map(({ text, token }) => ({ memory: text.freshMemory(), token })));
+      this.#model.forwardTexts(alive.map(({ text, token }) => ({ memory: text.freshMemory(), tokens: [token] })));
     } catch (error) {
       // nothing was read: retry one by one, so that only the failing text fails
       if (alive.length > 1) for (const waiting of alive) this.#readTogether([waiting]);
