@@ -28,14 +28,19 @@ export const packageFolders = {
   "runtime/worker": [...allOfCore, ...before("runtime", "files", "text", "grammar", "model", "ropewalk")],
   platform: [...allOfCore, ...before("runtime", "files", "ropewalk")],
   "apps/serving": [...before("core", "base"), ...before("runtime", "grammar", "text", "model")],
-  "apps/openai": [...before("core", "base"), ...before("runtime", "grammar", "text", "model"), "apps/serving"],
+  "apps/decisions": [...before("core", "base"), ...before("runtime", "model"), "apps/serving"],
+  "apps/openai": [
+    ...before("core", "base"),
+    ...before("runtime", "grammar", "text", "model"),
+    ...before("apps", "serving", "decisions"),
+  ],
   "apps/ai_sdk": [...before("core", "base"), ...before("runtime", "grammar", "text", "model"), "apps/serving"],
   "apps/doctor": [...allOfCore, ...before("runtime", "files", "model", "ropewalk")],
   // a program that uses the package as others do
   "apps/cli": [
     ...allOfCore,
     ...before("runtime", "files", "text", "grammar", "model", "ropewalk"),
-    ...before("apps", "doctor", "serving", "openai"),
+    ...before("apps", "doctor", "serving", "decisions", "openai"),
     "entries",
   ],
 };

@@ -1,5 +1,5 @@
 /**
- * OpenAI's shapes over a model: chat completions with tools and streams, completions and embeddings. Start with {@link openai}.
+ * OpenAI's shapes over a model: chat completions with tools and streams, completions, embeddings and decisions. Start with {@link openai}.
  *
  * @packageDocumentation
  */
@@ -20,6 +20,14 @@ export type {
   ToolCallDelta,
 } from "./apps/openai/chat_shapes.js";
 export type { CompletionLogprobs } from "./apps/openai/completion_logprobs.js";
+export type { DecisionFields } from "./apps/decisions/decision_options.js";
+export type { DecisionContent, DecisionInputItem, DecisionPart } from "./apps/decisions/openai_input.js";
+export type {
+  DecisionList,
+  DecisionRequestFields,
+  RequestAnswer,
+  RequestQuestion,
+} from "./apps/decisions/openai_shape.js";
 export type { EmbeddingList, EmbeddingRequestFields } from "./apps/openai/embeddings.js";
 export { errorResponse, type ErrorBody } from "./apps/openai/errors.js";
 export type { GenerationFields } from "./apps/openai/generation_request.js";

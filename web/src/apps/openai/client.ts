@@ -7,9 +7,11 @@ import { readServing, servedName, type ServingOptions } from "../serving/options
 import { chatGeneration } from "../serving/prompt.js";
 import { PromptSessions } from "../serving/prompt_sessions.js";
 import { checkModel, type ServedModel } from "../serving/served_model.js";
+import { createDecisions, type DecisionList, type DecisionRequestFields } from "../decisions/openai_shape.js";
 import { type ChatRequestFields, readChatRequest } from "./chat_request.js";
 import { printWarning } from "../../runtime/text/chat/problems.js";
 import { type ChatCompletion, type ChatCompletionChunk, chatChunks, newHead, wholeChat } from "./chat_shapes.js";
+import { withoutNulls } from "./generation_request.js";
 import { createEmbeddings, type EmbeddingList, type EmbeddingRequestFields } from "./embeddings.js";
 import {
   type Completion,
@@ -45,6 +47,10 @@ export interface OpenAIClient extends Disposable {
   readonly embeddings: {
     /** Embeds texts. */
     readonly create: (body: EmbeddingRequestFields, options?: CallOptions) => Promise<EmbeddingList>;
+  };
+  readonly decisions: {
+    /** Answers typed questions with probabilities, without generating. */
+    readonly create: (body: DecisionRequestFields, options?: CallOptions) => Promise<DecisionList>;
   };
   readonly models: {
     /** Lists the one model. */
@@ -105,6 +111,9 @@ export function openaiClient(model: ServedModel, options?: ServingOptions): Open
     completions: { create: createCompletion as OpenAIClient["completions"]["create"] },
     embeddings: {
       create: (body, options) => createEmbeddings(model, { name, adapting: serving.adapting }, body, signalOf(options)),
+    },
+    decisions: {
+      create: (body, options) => createDecisions(model, { ...serving, name }, withoutNulls(body), signalOf(options)),
     },
     models: {
       list: () => ({ object: "list", data: [{ id: name, object: "model", created, owned_by: "ropewalk" }] }),

@@ -1,6 +1,9 @@
 // What serving needs of a model. `Model` and `WorkerModel` both have it: one answers at once, the other with promises.
 import { fail } from "../../core/base/errors.js";
 import { show } from "../../core/base/show.js";
+import type { Decisions } from "../../runtime/model/decide/answers.js";
+import type { DecideOptions } from "../../runtime/model/decide/options.js";
+import type { DecisionQuestions, DecisionText } from "../../runtime/model/decide/questions.js";
 import type { EmbedOptions, RankOptions } from "../../runtime/model/embed/options.js";
 import type { ModelInfo, Prompt, Ranked } from "../../runtime/model/model.js";
 import type { WrittenPrompt } from "../../runtime/model/prompt.js";
@@ -53,6 +56,7 @@ export interface ServedModel {
     texts: readonly (string | readonly number[])[],
     options?: EmbedOptions,
   ): Promise<{ vectors: Float32Array[]; tokens: number }>;
+  decide(state: DecisionText, questions: DecisionQuestions, options?: DecideOptions): Promise<Decisions>;
   rank(query: string, documents: readonly string[], options?: RankOptions): Promise<Ranked[]>;
 }
 

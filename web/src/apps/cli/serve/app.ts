@@ -1,4 +1,4 @@
-// The paths of the server. What they answer is made by web/src/apps/openai.
+// The paths of the server. What they answer is made by web/src/apps/openai and decisions.
 import { setMaxListeners } from "node:events";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,8 +7,11 @@ import { cors } from "hono/cors";
 import { messageOf, show } from "../../../core/base/show.js";
 import { fail } from "../../../core/base/errors.js";
 import type { AdapterOptions } from "../../../index.node.js";
+import { parseOrdered, writeOrdered } from "../../decisions/ordered_json.js";
+import { createSystemOne, systemOneRefusal } from "../../decisions/systemone.js";
 import { type ModelList, type OpenAIClient, openaiClient } from "../../openai/client.js";
 import { type ErrorBody, errorBody, errorResponse } from "../../openai/errors.js";
+import { readServing } from "../../serving/options.js";
 import type { ServedModel } from "../../serving/served_model.js";
 import { eventStream, isChunks } from "./event_stream.js";
 import { Bodies } from "./bodies.js";
@@ -67,12 +70,32 @@ const OPEN_PATHS: readonly string[] = ["/health", "/"];
 
 type Create = (body: never, options: { signal: AbortSignal }) => Promise<unknown>;
 
+/** How requests and responses are written. */
+interface Form {
+  readonly parse: (text: string) => unknown;
+  readonly write: (body: object) => string;
+  /** What a request is refused with, if not as in OpenAI's shape. */
+  readonly refusal: (error: unknown, body: unknown) => { status: number; body: object } | undefined;
+}
+
+const OPENAI: Form = {
+  parse: (text) => JSON.parse(text) as unknown,
+  write: (body) => JSON.stringify(body),
+  refusal: () => undefined,
+};
+
+/** Names of its options are keys, which can be integers. */
+const SYSTEM_ONE: Form = { parse: parseOrdered, write: writeOrdered, refusal: systemOneRefusal };
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+
 /** After how many seconds to ask again while there is no model, or no place. */
 const RETRY_AFTER = "5";
 
 export function createApp(settings: AppSettings): App {
   const { token, origins, maxBody, maxBodies, parallel, maxQueue, isHost, name, chats } = settings;
   let client: OpenAIClient | undefined;
+  let systemOne: Create | undefined;
   let models: ModelList = { object: "list", data: [] };
   const ready = (): OpenAIClient =>
     client ?? fail("THREAD_LOST", "worker", "the model is being loaded again, because its Worker has ended");
@@ -115,7 +138,11 @@ export function createApp(settings: AppSettings): App {
     }
     return next();
   });
-  const answer = async (c: Context<Environment>, createOf: (client: OpenAIClient) => unknown): Promise<Response> => {
+  const answer = async (
+    c: Context<Environment>,
+    createOf: (client: OpenAIClient) => unknown,
+    { parse, write, refusal }: Form = OPENAI,
+  ): Promise<Response> => {
     ready();
     // pages of other sites can send any other type without being asked for their origin
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? ""))
@@ -137,7 +164,7 @@ export function createApp(settings: AppSettings): App {
     try {
       let body: unknown;
       try {
-        body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
+        body = parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
       } catch (error) {
         return c.json(errorBody(`the body isn't valid JSON: ${messageOf(error)}`, "invalid_request_error"), 400);
       }
@@ -159,8 +186,15 @@ export function createApp(settings: AppSettings): App {
       undoing.push(() => running.delete(done));
       signal.throwIfAborted();
       const create = createOf(ready()) as Create;
-      const result = await create(body as never, { signal });
-      if (!isChunks(result)) return c.json(result as object);
+      let result: unknown;
+      try {
+        result = await create(body as never, { signal });
+      } catch (error) {
+        const refused = closing.signal.aborted ? undefined : refusal(inServerWords(error), body);
+        if (refused === undefined) throw error;
+        return c.body(write(refused.body), refused.status as 400, JSON_TYPE);
+      }
+      if (!isChunks(result)) return c.body(write(result as object), 200, JSON_TYPE);
       const first = await result.next(); // errors until here have a status
       isStream = true;
       return eventStream(first, result, { signal, leaving, end, failure, isWanted: () => queue.hasWaiting });
@@ -173,6 +207,8 @@ export function createApp(settings: AppSettings): App {
   app.post("/v1/chat/completions", (c) => answer(c, ({ chat }) => chat.completions.create));
   app.post("/v1/completions", (c) => answer(c, ({ completions }) => completions.create));
   app.post("/v1/embeddings", (c) => answer(c, ({ embeddings }) => embeddings.create));
+  app.post("/v1/decisions", (c) => answer(c, ({ decisions }) => decisions.create));
+  app.post("/v1/systemone", (c) => answer(c, () => systemOne, SYSTEM_ONE));
   app.get("/health", (c) =>
     client === undefined ? c.json({ status: "loading model" }, 503) : c.json({ status: "ok" }),
   );
@@ -189,10 +225,13 @@ export function createApp(settings: AppSettings): App {
       isHost(headers.host),
     use: (model, adapters) => {
       client?.dispose();
-      client =
-        model &&
-        openaiClient(model, { ...chats, parallel, ...(name !== undefined && { name }), ...(adapters && { adapters }) });
-      if (client !== undefined) models = client.models.list();
+      client = undefined;
+      if (model === undefined) return;
+      const options = { ...chats, parallel, ...(name !== undefined && { name }), ...(adapters && { adapters }) };
+      client = openaiClient(model, options);
+      models = client.models.list();
+      const serving = { ...readServing(options, "serve"), name: models.data[0]!.id };
+      systemOne = (body, { signal }) => createSystemOne(model, serving, body, signal);
     },
     requests: () => requests,
     heldBytes: () => bodies.held,

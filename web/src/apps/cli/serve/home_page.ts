@@ -77,6 +77,8 @@ const PATHS = [
   ["POST /v1/chat/completions", "answers messages, with tools and JSON schemas"],
   ["POST /v1/completions", "continues a text"],
   ["POST /v1/embeddings", "vectors of texts, with a model that embeds"],
+  ["POST /v1/decisions", "probabilities for typed questions, in OpenAI's shape"],
+  ["POST /v1/systemone", "the same, in TypeSafe's shape"],
   ["GET /v1/models", "the model's name"],
   ["GET /health", "whether the model is loaded"],
 ] as const;

@@ -1,0 +1,30 @@
+// What both shapes of requests can add to model.decide(), and how the server's own options reach it.
+import type { DecideOptions } from "../../runtime/model/decide/options.js";
+import type { Serving } from "../serving/options.js";
+
+/** Fields of both shapes that the others don't have. Null is the same as no field. */
+export interface DecisionFields {
+  /** As in `decide()`: orders of the options. */
+  permutations?: number | null;
+  /** As in `decide()`. */
+  temperature?: number | null;
+}
+
+/** How the server decides. */
+export type DecisionServing = Pick<Serving, "adapting" | "chats">;
+
+/** The options of a call. */
+export function decideOptions(
+  { permutations, temperature }: DecisionFields,
+  { adapting, chats: { templateName, onWarning } }: DecisionServing,
+  signal: AbortSignal | undefined,
+): DecideOptions {
+  return {
+    ...adapting,
+    ...(templateName !== undefined && { templateName }),
+    ...(onWarning && { onWarning }),
+    ...(permutations != null && { permutations }),
+    ...(temperature != null && { temperature }),
+    ...(signal && { signal }),
+  };
+}
