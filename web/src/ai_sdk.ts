@@ -10,6 +10,7 @@ import type { WorkerModel } from "./runtime/worker/remote_api.js";
 
 export type { ServingOptions } from "./apps/serving/options.js";
 export type { RopewalkCallOptions } from "./apps/ai_sdk/call_options.js";
+export type { RopewalkDecisionOptions } from "./apps/ai_sdk/decision_model.js";
 export type { RopewalkProvider } from "./apps/ai_sdk/provider.js";
 export type { RopewalkEmbeddingOptions, RopewalkRerankingOptions } from "./apps/ai_sdk/vector_models.js";
 

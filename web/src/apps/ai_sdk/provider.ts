@@ -1,8 +1,15 @@
 // The provider: the AI SDK's models over one model.
-import type { EmbeddingModelV4, LanguageModelV4, ProviderV4, RerankingModelV4 } from "@ai-sdk/provider";
+import type {
+  EmbeddingModelV4,
+  Experimental_DecisionModelV4,
+  LanguageModelV4,
+  ProviderV4,
+  RerankingModelV4,
+} from "@ai-sdk/provider";
 import type { ServingOptions } from "../serving/options.js";
 import { disposeSymbol } from "../../core/base/dispose.js";
 import { fail } from "../../core/base/errors.js";
+import { decisionModel } from "./decision_model.js";
 import { languageModel } from "./language_model.js";
 import { type LoadingModel, ProvidedModel } from "./provided_model.js";
 import { embeddingModel, rerankingModel } from "./vector_models.js";
@@ -20,6 +27,8 @@ export interface RopewalkProvider extends ProviderV4, Disposable {
   embeddingModel(modelId?: string): EmbeddingModelV4;
   /** For `rerank`. The model must be a cross-encoder. */
   rerankingModel(modelId?: string): RerankingModelV4;
+  /** For `experimental_decide`. The model needs a chat template. */
+  decisionModel(modelId?: string): Experimental_DecisionModelV4;
   /** Fails with UNSUPPORTED_MODEL: Ropewalk makes no pictures. */
   imageModel(modelId?: string): never;
   /** Frees the sessions. The model stays. */
@@ -35,6 +44,7 @@ export function ropewalkProvider(model: LoadingModel, options: ServingOptions | 
     languageModel: language,
     embeddingModel: (modelId?: string) => embeddingModel(provided, modelId),
     rerankingModel: (modelId?: string) => rerankingModel(provided, modelId),
+    decisionModel: (modelId?: string) => decisionModel(provided, modelId),
     imageModel: (): never => fail("UNSUPPORTED_MODEL", "imageModel", "there is none: Ropewalk makes no pictures"),
     dispose,
     [disposeSymbol]: dispose,
