@@ -27,7 +27,7 @@ export type DecisionInputItem =
   | { type: "custom_tool_call"; call_id: string; name: string; input: string }
   | { type: "function_call_output" | "custom_tool_call_output"; call_id: string; output: DecisionContent };
 
-const ROLES = ["user", "developer", "system", "assistant"];
+const INPUT_ROLES = ["user", "developer", "system", "assistant"];
 /** Fields of calls that are written. The others name a call or its state. */
 const OF_CALL = {
   function_call: ["name", "arguments"],
@@ -59,8 +59,8 @@ function readItem(given: unknown, field: string): ReadItem {
   const { type = "message" } = given;
   if (type === "message") {
     const { role, content } = known(given, ["type", "role", "content"], field);
-    if (!ROLES.includes(role as string))
-      fail("INVALID_ARGUMENT", `${field}.role`, `must be one of ${ROLES.join(", ")} (got ${show(role)})`);
+    if (!INPUT_ROLES.includes(role as string))
+      fail("INVALID_ARGUMENT", `${field}.role`, `must be one of ${INPUT_ROLES.join(", ")} (got ${show(role)})`);
     const text = contentOf(content, `${field}.content`);
     return {
       role: role as string,
