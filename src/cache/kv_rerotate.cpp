@@ -14,6 +14,10 @@ namespace {
 // Operations per pair (thread_pool.h).
 constexpr std::int64_t kPairWork = 8;
 
+// The keys of a layer in a page are contiguous, head after head. Whether the lines of a head are read ahead of its rotation is chosen by
+// measuring (walk.h), over many pages at a time: what a walk gains in a stream of pages doesn't show in one of them.
+WalkChoice page_walks[kRotations][kDTypes];
+
 bool have_same_xpos(const FrequencyPlan& a, const FrequencyPlan& b) {
   return a.xpos_scale.size() == b.xpos_scale.size() && a.xpos_scale_base == b.xpos_scale_base && a.xpos_center == b.xpos_center;
 }
@@ -85,18 +89,30 @@ void KeyRerotation::apply(const AttentionKernels& kernels, const RotateKernels& 
   for (int start = 0; start < sequence.tokens(); start += kTokensTogether) {
     const int runs = write_rows(sequence, move, start), layers = geometry_->layers();
     const std::int64_t work = kPairWork * static_cast<std::int64_t>(plan_->inv_freq.size()) * kBlockTokens * geometry_->layer(0).heads;
-    const int units = runs * layers, parts = parts_of(units, work);
-    in_parallel(parts, [&](int part, int thread) {
-      const auto [first, last] = part_range(units, parts, part);
-      for (int unit = static_cast<int>(first); unit < last; ++unit) {
-        const KvGeometry::Layer& layer = geometry_->layer(unit / runs);
-        const Run& run = runs_[unit % runs];
-        const int written = std::min(run.count, sequence.written(unit / runs) - run.first);
-        if (layer.rope != rope || written <= 0) continue;
-        char* page = sequence.page(run.first / kBlockTokens);
-        rotate_rows(kernels, rotate_kernels, layer, page, {run.first % kBlockTokens, written}, run.first - start, thread);
-      }
-    });
+    const auto rotate_units = [&](int first_unit, int last_unit, Walk walk) {
+      const int units = last_unit - first_unit, parts = parts_of(units, work);
+      in_parallel(parts, [&](int part, int thread) {
+        const auto [first, last] = part_range(units, parts, part);
+        for (int unit = first_unit + static_cast<int>(first); unit < first_unit + static_cast<int>(last); ++unit) {
+          const KvGeometry::Layer& layer = geometry_->layer(unit / runs);
+          const Run& run = runs_[unit % runs];
+          const int written = std::min(run.count, sequence.written(unit / runs) - run.first);
+          if (layer.rope != rope || written <= 0) continue;
+          char* page = sequence.page(run.first / kBlockTokens);
+          const PageKeys keys = {layer, page, {run.first % kBlockTokens, written}, run.first - start};
+          if (has_blocks(geometry_->type())) {
+            rotate_blocks(kernels, rotate_kernels, keys, thread);
+          } else {
+            rotate_in_place(rotate_kernels, keys, walk);
+          }
+        }
+      });
+    };
+    if (has_blocks(geometry_->type())) {
+      rotate_units(0, runs * layers, Walk::in_order);
+    } else {
+      page_walks[static_cast<int>(rotation())][static_cast<int>(geometry_->type())].run(runs * layers, true, rotate_units);
+    }
   }
 }
 
@@ -123,28 +139,34 @@ int KeyRerotation::write_rows(const KvSequence& sequence, const KeyMove& move, i
   return runs;
 }
 
-void KeyRerotation::rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer,
-                                char* page, const Run& run, int row, int thread) {
-  const int type = static_cast<int>(geometry_->type());
-  const bool in_place = !has_blocks(geometry_->type());
-  const Rotation rotation =
-      plan_->pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half;  // interleaved_to_half is stored by halves
-  const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation)][in_place ? type : static_cast<int>(DType::f32)];
-  const int dim = padded_dim(layer.head_dim), pairs = plan_->rotary_dim / 2;
-  const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, run.count, layer.head_dim};
-  const float *cos = &cos_[static_cast<std::size_t>(row) * pairs], *sin = &sin_[static_cast<std::size_t>(row) * pairs];
-  float* floats = in_place ? nullptr : &rows_[static_cast<std::size_t>(thread) * kBlockTokens * dim];
+// interleaved_to_half is stored by halves
+Rotation KeyRerotation::rotation() const { return plan_->pairing == Pairing::interleaved ? Rotation::interleaved : Rotation::half; }
 
+void KeyRerotation::rotate_in_place(const RotateKernels& rotate_kernels, const PageKeys& keys, Walk walk) {
+  const auto& [layer, page, run, row] = keys;
+  const int type = static_cast<int>(geometry_->type()), pairs = plan_->rotary_dim / 2;
+  const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation())][type];
+  const std::size_t row_start = static_cast<std::size_t>(row) * pairs;
+  const HeadOrder order = walk == Walk::in_order ? HeadOrder::one : HeadOrder::pairs;
   for (int head = 0; head < layer.heads; ++head) {
     char* stored = page + layer.key_offset + layer.row(head, run.first);
-    if (in_place) {
-      touch_lines(stored, static_cast<std::ptrdiff_t>(run.count * layer.row_bytes));
-      char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
-      kernel({span, span, layer.head_dim, layer.head_dim, pairs, cos, sin, pairs, run.count});
-      continue;
-    }
+    if (walk == Walk::read_ahead) touch_lines(stored, static_cast<std::ptrdiff_t>(run.count * layer.row_bytes));
+    char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
+    kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[row_start], &sin_[row_start], pairs, run.count, order});
+  }
+}
+
+void KeyRerotation::rotate_blocks(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const PageKeys& keys, int thread) {
+  const auto& [layer, page, run, row] = keys;
+  const int type = static_cast<int>(geometry_->type()), dim = padded_dim(layer.head_dim), pairs = plan_->rotary_dim / 2;
+  const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation())][static_cast<int>(DType::f32)];
+  const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, run.count, layer.head_dim};
+  const float *cos = &cos_[static_cast<std::size_t>(row) * pairs], *sin = &sin_[static_cast<std::size_t>(row) * pairs];
+  float* floats = &rows_[static_cast<std::size_t>(thread) * kBlockTokens * dim];
+  float* span = floats + plan_->rotary_offset;
+  for (int head = 0; head < layer.heads; ++head) {
+    char* stored = page + layer.key_offset + layer.row(head, run.first);
     kernels.load[type](rows, stored, floats);
-    float* span = floats + plan_->rotary_offset;
     kernel({span, span, dim, dim, pairs, cos, sin, pairs, run.count});
     kernels.store[type](rows, floats, stored);
   }

@@ -4,6 +4,7 @@
 #include "cache/kv_sequence.h"
 #include "rope/difference_rows.h"
 #include "rope/kernels/rotate_kernels.h"
+#include "rope/walk.h"
 
 namespace ropewalk {
 
@@ -60,9 +61,19 @@ class KeyRerotation {
   // Writes the rows of the tokens from `start` on. Returns the number of runs among them.
   int write_rows(const KvSequence& sequence, const KeyMove& move, int start);
 
-  // `run` counts from the start of the page, `row` is that of its first token.
-  void rotate_rows(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const KvGeometry::Layer& layer, char* page,
-                   const Run& run, int row, int thread);
+  // Heads of a layer and tokens of a page. `run` counts from the start of the page, `row` is the row of its first token.
+  struct PageKeys {
+    const KvGeometry::Layer& layer;
+    char* page;
+    Run run;
+    int row;
+  };
+
+  // Rotates keys where they are stored.
+  void rotate_in_place(const RotateKernels& rotate_kernels, const PageKeys& keys, Walk walk);
+  // Rotates keys of a type with blocks, which become floats first.
+  void rotate_blocks(const AttentionKernels& kernels, const RotateKernels& rotate_kernels, const PageKeys& keys, int thread);
+  Rotation rotation() const;
 
   const KvGeometry* geometry_ = nullptr;
   const FrequencyPlan* plan_ = nullptr;

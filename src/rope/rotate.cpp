@@ -14,8 +14,9 @@ namespace {
 // In layout bhtd, every head uses rows of this many bytes before the next rows are read, so that they stay in the first-level cache.
 constexpr int kRowBytesInCache = 16384;
 
-// A tensor of more bytes than this is read from memory, not from a cache, so how it is walked matters (walk.h).
-constexpr std::int64_t kStreamingBytes = 16 << 20;
+// Tensors up to this size are rotated in groups of heads without a trial. They are done before a clock could tell, and in a first-level
+// cache groups are faster on every processor.
+constexpr std::int64_t kTrialBytes = 1 << 20;
 
 // What is read ahead at a time: a piece and its rows fit in a first-level cache of 32 KB.
 constexpr int kPieceBytes = 16384;
@@ -25,6 +26,14 @@ constexpr std::int64_t kPairWork = 8;
 
 // One choice for each kernel, because kernels differ in how much they compute per byte.
 WalkChoice walk_choices[kRotations][kDTypes];
+
+// For interleaved pairs of f32 that fit into a cache. Other kernels have one way to rotate groups.
+WalkChoice interleaved_choice(Walk::in_groups, Walk::in_pairs);
+
+HeadOrder order_of(Walk walk) {
+  if (walk == Walk::in_groups) return HeadOrder::groups;
+  return walk == Walk::in_order ? HeadOrder::one : HeadOrder::pairs;
+}
 
 TensorStrides strides_of(const HeadTensor& tensor, const Strides* strides) {
   if (strides == nullptr) return strides_of(tensor);
@@ -57,13 +66,13 @@ class Walker {
       char* to = static_cast<char*>(tensor_.target) + static_cast<std::size_t>(target.first + head * target.stride);
       const int heads = std::min(step, count - head);
       if (reads_ahead) touch_lines(from, heads * head_bytes_);
-      rotate_run(rows, row + head * row_stride, row_stride, from, source.stride, to, target.stride, heads, walk == Walk::in_order);
+      rotate_run(rows, row + head * row_stride, row_stride, from, source.stride, to, target.stride, heads, order_of(walk));
     }
   }
 
  private:
   void rotate_run(const Rows& rows, std::ptrdiff_t row, std::ptrdiff_t row_stride, const char* source, std::int64_t source_stride,
-                  char* target, std::int64_t target_stride, int count, bool in_order) const {
+                  char* target, std::int64_t target_stride, int count, HeadOrder order) const {
     if (source != target && span_.size != tensor_.shape.head_dim) {
       for (int head = 0; head < count; ++head) {
         std::memcpy(target + static_cast<std::size_t>(head * target_stride), source + static_cast<std::size_t>(head * source_stride),
@@ -74,8 +83,7 @@ class Walker {
     }
     const std::ptrdiff_t offset = span_.offset * size_;
     kernel_({source + offset, target + offset, static_cast<std::ptrdiff_t>(source_stride / size_),
-             static_cast<std::ptrdiff_t>(target_stride / size_), row_stride, rows.cos + row, rows.sin + row, span_.size / 2, count,
-             in_order});
+             static_cast<std::ptrdiff_t>(target_stride / size_), row_stride, rows.cos + row, rows.sin + row, span_.size / 2, count, order});
   }
 
   RotateKernel kernel_;
@@ -118,8 +126,14 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   const Walker walker(kernels, rotation, tensor, span);
   const Shape& shape = tensor.shape;
   const bool runs_over_tokens = tensor.layout == Layout::bhtd && shape.tokens != 1;
-  WalkChoice& walk_choice = walk_choices[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)];
-  const bool is_streaming = element_count(shape) * size_of(tensor.dtype) > kStreamingBytes;
+  const std::int64_t bytes = element_count(shape) * size_of(tensor.dtype);
+  const bool is_streaming = bytes > kStreamingBytes;
+  WalkChoice* choice = nullptr;
+  if (!runs_over_tokens) {  // else runs are too short for prefetchers
+    if (is_streaming) choice = &walk_choices[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)];
+    if (!is_streaming && bytes > kTrialBytes && rotation == Rotation::interleaved && tensor.dtype == DType::f32)
+      choice = &interleaved_choice;
+  }
   const std::ptrdiff_t pairs = span.size / 2;
   const TensorStrides source = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
   const TensorStrides target = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->target);
@@ -147,10 +161,9 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
       }
     };
     const int last_of_unit = first_of_unit + count_of_unit;
-    if (!is_streaming) return rotate_tokens(first_of_unit, last_of_unit, Walk::in_cache);
-    if (runs_over_tokens) return rotate_tokens(first_of_unit, last_of_unit, Walk::read_ahead);  // runs are too short for prefetchers
-    walk_choice.run(count_of_unit, may_measure,
-                    [&](int first, int last, Walk walk) { rotate_tokens(first_of_unit + first, first_of_unit + last, walk); });
+    if (choice == nullptr) return rotate_tokens(first_of_unit, last_of_unit, is_streaming ? Walk::read_ahead : Walk::in_groups);
+    choice->run(count_of_unit, may_measure,
+                [&](int first, int last, Walk walk) { rotate_tokens(first_of_unit + first, first_of_unit + last, walk); });
   };
   const int units = block.batches * steps, parts = parts_of(units, work);
   in_parallel(parts, [&](int part, int thread) {

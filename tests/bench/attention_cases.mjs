@@ -22,7 +22,9 @@ export function runAttentionCases({ rw, module, report }) {
   for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
   window(rw, report);
   prompt(rw, module, report);
-  for (const dtype of ["f32", "f16"]) retune(rw, module, dtype, report);
+  for (const dtype of ["f32", "f16", "bf16"]) {
+    for (const pairing of ["half", "interleaved"]) retune(rw, module, { dtype, pairing }, report);
+  }
   linear(rw, report);
 }
 
@@ -144,24 +146,25 @@ function prompt(rw, module, report) {
   for (const object of [q, k, out, rope]) object.dispose();
 }
 
-function retune(rw, module, dtype, report) {
+function retune(rw, module, { dtype, pairing }, report) {
   const tokens = 32768;
-  const cache = fillCache(rw, cacheOf(rw, { dtype }), tokens);
+  const [rope, yarn] = [ROPE, YARN].map((config) => ({ ...config, pairing }));
+  const cache = fillCache(rw, cacheOf(rw, { dtype, rope }), tokens);
   const elements = tokens * KV_HEADS * HEAD_DIM;
   const keys = rw.tensor([elements], dtype);
-  let next = YARN;
+  let next = yarn;
   const results = race(
     {
       limit: (repeats) => module[`_multiply_${dtype}`](keys.data.byteOffset, elements, 1, repeats),
       retune: repeatedly(() => {
         cache.retune({ rope: next });
-        next = next === YARN ? ROPE : YARN;
+        next = next === yarn ? rope : yarn;
       }),
     },
-    { rounds: 9 },
+    { rounds: 15 },
   );
   report({
-    name: `retune of ${tokens} cached positions, ${dtype}, relative to multiplying the keys in place`,
+    name: `retune of ${tokens} cached positions, ${dtype}, ${pairing}, relative to multiplying the keys in place`,
     value: ratio(results, "limit", "retune"),
     unit: "×",
     target: 0.5,

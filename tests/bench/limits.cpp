@@ -1,5 +1,6 @@
-// Upper limits for the benchmark: how fast wasm reads, writes, multiplies and adds, and how fast the rotation kernels are without the
-// package around them. Linked into a separate wasm module together with the whole package, so that all measurements use the same memory.
+// Upper limits for the benchmark: how fast wasm reads, writes, multiplies, adds and rotates, and how fast the rotation kernels are without
+// the package around them. Linked into a separate wasm module together with the whole package, so that all measurements use the same
+// memory.
 #include <emscripten.h>
 #include <wasm_simd128.h>
 
@@ -7,6 +8,7 @@
 
 #include "base/add_product.h"
 #include "base/storage_wasmsimd.h"
+#include "rope/kernels/rotate_simd.h"
 #include "rope/rotate.h"
 
 using namespace ropewalk;
@@ -22,6 +24,44 @@ using Arithmetic = MultiplyThenAdd;
 // Number of independent chains: enough to hide the latency of a multiplication and an addition, and few enough to fit the sixteen registers
 // of x86-64 together with two operands.
 constexpr int kChains = 12;
+
+template <class Element>
+void multiply_16(Element* x, int count, float factor, int repeats) {
+  const v128_t c = wasm_f32x4_splat(factor);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int i = 0; i < count; i += 8) {
+      const F32x8 a = load8(x + i);
+      store8(x + i, {wasm_f32x4_mul(a.low, c), wasm_f32x4_mul(a.high, c)});
+    }
+  }
+}
+
+template <class Element>
+void bound_half(Element* x, int count, int repeats) {
+  const v128_t c = wasm_f32x4_splat(0.8f), s = wasm_f32x4_splat(0.6f);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int head = 0; head < count; head += 128) {
+      for (int j = head; j < head + 64; j += 8) {
+        const Pairs8 rotated = rotate_pairs<Arithmetic>({load8(x + j), load8(x + j + 64)}, {c, c}, {s, s});
+        store8(x + j, rotated.x);
+        store8(x + j + 64, rotated.y);
+      }
+    }
+  }
+}
+
+template <class Element>
+void bound_interleaved(Element* x, int count, int repeats) {
+  const v128_t c = wasm_f32x4_splat(0.8f), s = wasm_f32x4_make(-0.6f, 0.6f, -0.6f, 0.6f);
+  const auto rotate = [&](v128_t xy) { return Arithmetic::add_product(wasm_f32x4_mul(xy, c), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s); };
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int i = 0; i < count; i += 16) {
+      const F32x8 a = load8(x + i), b = load8(x + i + 8);
+      store8(x + i, {rotate(a.low), rotate(a.high)});
+      store8(x + i + 8, {rotate(b.low), rotate(b.high)});
+    }
+  }
+}
 
 }  // namespace
 
@@ -39,15 +79,19 @@ EMSCRIPTEN_KEEPALIVE void multiply_f32(float* x, int count, float factor, int re
   }
 }
 
-// The same for f16: widen, multiply, round. The cost of 16-bit storage without any rotation.
-EMSCRIPTEN_KEEPALIVE void multiply_f16(Float16* x, int count, float factor, int repeats) {
-  const v128_t c = wasm_f32x4_splat(factor);
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (int i = 0; i < count; i += 8) {
-      const F32x8 a = load8(x + i);
-      store8(x + i, {wasm_f32x4_mul(a.low, c), wasm_f32x4_mul(a.high, c)});
-    }
-  }
+// The same for 16-bit elements: widen, multiply, round. The cost of 16-bit storage without any rotation.
+EMSCRIPTEN_KEEPALIVE void multiply_f16(Float16* x, int count, float factor, int repeats) { multiply_16(x, count, factor, repeats); }
+EMSCRIPTEN_KEEPALIVE void multiply_bf16(BFloat16* x, int count, float factor, int repeats) { multiply_16(x, count, factor, repeats); }
+
+// Bounds of the rotation kernels: nothing but their loads of x, arithmetic and stores, for heads of 128, with the same cos and sin
+// everywhere.
+EMSCRIPTEN_KEEPALIVE void rotate_bound(void* x, bool interleaved, int dtype, int count, int repeats) {
+  const auto run = [&](auto* elements) {
+    (interleaved ? bound_interleaved(elements, count, repeats) : bound_half(elements, count, repeats));
+  };
+  if (static_cast<DType>(dtype) == DType::f32) run(static_cast<float*>(x));
+  if (static_cast<DType>(dtype) == DType::f16) run(static_cast<Float16*>(x));
+  if (static_cast<DType>(dtype) == DType::bf16) run(static_cast<BFloat16*>(x));
 }
 
 EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes, int repeats) {

@@ -17,6 +17,14 @@ enum class Rotation : int {
 
 constexpr int kRotations = 4;
 
+// How many heads a kernel takes at a time. The bits don't depend on it. Which is fastest depends on where the data is, and on the processor
+// (walk.h).
+enum class HeadOrder : int {
+  groups,  // two heads, or eight of interleaved pairs in place
+  pairs,   // two heads
+  one,     // head by head, in the order of addresses
+};
+
 // `count` heads, or more precisely their rotated spans of 2 · pairs elements. A kernel reads x and y of each pair j and writes
 //   x' = x · cos[j] − y · sin[j]
 //   y' = y · cos[j] + x · sin[j]
@@ -31,7 +39,7 @@ struct HeadRun {
   const float* sin;           // [pairs]
   int pairs;
   int count;
-  bool in_order = false;  // head by head, in the order of addresses, instead of several heads at a time (walk.h). Same bits
+  HeadOrder order = HeadOrder::groups;
 };
 
 using RotateKernel = void (*)(const HeadRun&);
