@@ -38,7 +38,7 @@ const SHARED = {
 };
 
 /** Enums that JavaScript never sees, or whose names a script writes of the same list. */
-const ONLY_CPP = ["Status", "RopeType", "ImageKind", "Stage", "Rotation", "RelaxedSign", "Walk"];
+const ONLY_CPP = ["Status", "RopeType", "ImageKind", "Stage", "Rotation", "RelaxedSign", "Walk", "HeadOrder"];
 
 /** Names that can't be an identifier in C++. */
 const SPELLED = { llama_cpp: "llama.cpp" };
