@@ -63,7 +63,7 @@ TEST(WalkChoice, TrialsTakeASmallPart) {
   const ClockGuard guard(read_clock);
   WalkChoice choice;
   const std::vector<int> elements = run_pieces(choice, 128, 32, [](Walk walk) { return walk == Walk::read_ahead ? 1.0 : 9.0; });
-  EXPECT_EQ(elements[kInOrder], 8 * 16 + 6 * 16);  // until the choice is made, and six later trials
+  EXPECT_EQ(elements[kInOrder], 8 * 16 + 2 * 16);  // until the choice is made, and two later trials
 }
 
 // Engines run the first calls in code that isn't optimized yet.
@@ -73,7 +73,7 @@ TEST(WalkChoice, ChangesWhenTheOtherWalkBecomesFaster) {
     WalkChoice choice;
     run_pieces(choice, 48, 8, [&](Walk walk) { return walk == faster ? 2.0 : 1.0; });
     const auto duration = [&](Walk walk) { return walk == faster ? 1.0 : 2.0; };
-    run_pieces(choice, 20 * 16, 8, duration);
+    run_pieces(choice, 20 * 64, 8, duration);
     EXPECT_EQ(run_pieces(choice, 10, 8, duration)[static_cast<int>(faster)], 80);
   }
 }
