@@ -63,18 +63,18 @@ test("attn_factor isn't attention_factor", async () => {
   };
   const config = { ...extended, model_type: "qwen3", head_dim: 128, rope_scaling: scaling };
   const { "attn-factor": found } = await codesOf(config);
-  assert.match(found.text, /Only llama\.cpp reads it/);
+  assert.match(found.text, /Only llama\.cpp and SGLang read it/);
   const [hf, llama] = (await diagnosed(config)).systems;
   assert.ok(Math.abs(hf.layers[0].attention_factor - 1.1386294361) < 1e-9);
   assert.ok(Math.abs(llama.layers[0].attention_factor - 1) < 1e-9); // 0.878… = 1 / 1.1386…
 });
 
-test("attention_factor isn't read by llama.cpp", async () => {
+test("attention_factor isn't read by llama.cpp, SGLang and MLX", async () => {
   const { "attention-factor-ignored": found } = await codesOf({
     ...extended,
     rope_scaling: { ...qwenYarn, attention_factor: 1 },
   });
-  assert.match(found.text, /^is 1, but llama\.cpp multiplies by 1\.13863\.$/);
+  assert.match(found.text, /^is 1, but llama\.cpp and SGLang and MLX multiply by 1\.13863\.$/);
 });
 
 test("context shift under YaRN multiplies keys again", async () => {
@@ -87,7 +87,7 @@ test("dynamic scaling and cached keys: transformers#25104", async () => {
   const { "dynamic-cached-keys": found } = await codesOf({ ...qwen, rope_scaling: { type: "dynamic", factor: 4 } });
   assert.match(found.text, /llama\.cpp and vLLM don't scale at all/);
   const { recipe, verdict } = await diagnosed({ ...qwen, rope_scaling: { type: "dynamic", factor: 4 } }, 100000);
-  assert.match(verdict.text, /Only transformers reads its dynamic scaling/);
+  assert.match(verdict.text, /Only transformers and MLX follow its dynamic scaling/);
   for (const { title, checked } of recipe.blocks) assert.ok(checked.same, `${title}: ${checked.text}`);
 });
 
@@ -209,9 +209,13 @@ test("a rotated share under the type default", async () => {
   assert.match(found.text, /transformers rotates the whole head, and vLLM 50 % of it/);
   assert.deepEqual(
     ignored.systems.map(({ same }) => same),
-    [true, true, false],
+    [true, true, false, true, false],
   );
   assert.match(ignored.systems[2].reasons[0], /^vLLM rotates the first 64 elements of a head\./);
+  assert.match(
+    ignored.systems[4].reasons[0],
+    /^MLX reads no rope_parameters for qwen2: .* without rope_theta its own base/,
+  );
   // Phi's class reads it.
   const phi = await codesOf({ ...plain, model_type: "phi", rope_parameters: parameters });
   assert.equal(phi["share-under-default"], undefined);
@@ -221,8 +225,12 @@ test("LFM3's released file says default and means proportional", async () => {
   const { systems, findings, layers } = await diagnosed(LFM3);
   const full = layers.find(({ kind }) => kind === "full_attention");
   assert.deepEqual([full.rope_type, full.rotary_dim], ["proportional", 128]);
-  const [transformers, llamaCpp, vllm] = systems;
+  const [transformers, llamaCpp, vllm, ...others] = systems;
   assert.deepEqual([transformers.same, llamaCpp.same, vllm.same], [false, true, false]);
+  assert.deepEqual(
+    others.map(({ reasons }) => reasons),
+    [["SGLang has no code for lfm3"], ["MLX has no code for lfm3"]],
+  );
   assert.equal(transformers.layers[0].largestDifference.pair, 32);
   assert.match(transformers.reasons[0], /rotates every pair\. This model was trained as proportional/);
   assert.match(vllm.reasons[0], /^vLLM rotates the first 64 elements of a head in full_attention/);

@@ -97,7 +97,7 @@ test("LFM3 means proportional wherever its layers are", async () => {
     assert.match(found.text, /which these files write for proportional/);
     assert.deepEqual(
       systems.map(({ same }) => same),
-      [false, true, false],
+      [false, true, false, false, false],
     );
   }
 });

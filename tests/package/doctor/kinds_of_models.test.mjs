@@ -20,7 +20,7 @@ test("models without RoPE have a length, memory and lines to run", async () => {
   assert.ok(memory.stateBytes > 0);
   assert.deepEqual(
     recipe.blocks.map(({ system }) => system),
-    ["llama.cpp", "transformers", "vLLM", "Ropewalk", "Ropewalk"],
+    ["llama.cpp", "transformers", "vLLM", "SGLang", "MLX", "Ropewalk", "Ropewalk"],
   );
   for (const { text } of recipe.blocks) assert.doesNotMatch(text, /rope[_-]/i, text);
   assert.match(recipe.blocks[0].text, /-c 128$/);

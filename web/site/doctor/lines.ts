@@ -4,7 +4,12 @@ import { withText } from "../page/elements.js";
 import { count, element } from "./parts.js";
 
 /** The systems of each tab. */
-const TABS: readonly (readonly RecipeBlock["system"][])[] = [["llama.cpp", "vLLM"], ["transformers"], ["Ropewalk"]];
+const TABS: readonly (readonly RecipeBlock["system"][])[] = [
+  ["llama.cpp", "vLLM"],
+  ["transformers"],
+  ["SGLang", "MLX"],
+  ["Ropewalk"],
+];
 
 /** The tab that the reader chose: it stays for the next report. */
 let chosen = 0;

@@ -40,7 +40,7 @@ export interface DiagnoseOptions extends Pick<
 }
 
 /**
- * Explains the RoPE of a model: what it is, what transformers, llama.cpp and vLLM do with it, mistakes in its keys, and the lines to paste for a
+ * Explains the RoPE of a model: what it is, what transformers, llama.cpp, vLLM, SGLang and MLX do with it, mistakes in its keys, and the lines to paste for a
  * length.
  *
  * @param rw - from `load()`

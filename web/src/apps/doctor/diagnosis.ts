@@ -98,9 +98,11 @@ export interface SystemLayers {
 
 /** What one system does with the file's keys. Found by computing its frequencies, not by a list. */
 export interface SystemReport {
-  system: "transformers" | "llama.cpp" | "vLLM";
+  system: "transformers" | "llama.cpp" | "vLLM" | "SGLang" | "MLX";
+  /** The release whose rules these are; of MLX that of mlx-lm. */
   version: string;
-  compat: Compat;
+  /** The `compat` that follows the system; null for one that the package's own `rope()` doesn't follow. */
+  compat: Compat | null;
   /** Whether all layers are as in transformers, or in LFM3 as the model was trained, which transformers isn't. */
   same: boolean;
   layers: SystemLayers[];
@@ -115,7 +117,7 @@ export interface SystemReport {
 
 /** Lines to paste for one system. */
 export interface RecipeBlock {
-  system: "transformers" | "llama.cpp" | "vLLM" | "Ropewalk";
+  system: SystemReport["system"] | "Ropewalk";
   title: string;
   language: "json" | "shell" | "js" | "python";
   text: string;

@@ -142,7 +142,7 @@ const attnFactor: Check = ({ scaling, path, systems }) => {
     "attn-factor",
     "warning",
     `${path}.attn_factor`,
-    `isn't attention_factor. ${readers.length === 0 ? "None of the three systems reads it" : `Only ${readers.join(" and ")} reads it, as a factor on top of YaRN's own`}; transformers reads attention_factor, which replaces YaRN's own.`,
+    `isn't attention_factor. ${readers.length === 0 ? "None of these systems reads it" : `Only ${readers.join(" and ")} ${readers.length === 1 ? "reads" : "read"} it, as a factor on top of YaRN's own`}; transformers reads attention_factor, which replaces YaRN's own.`,
     "https://huggingface.co/deepseek-ai/DeepSeek-R1-0528-Qwen3-8B/discussions",
   );
 };
@@ -151,8 +151,13 @@ const attentionFactor: Check = ({ main, path, systems, facts }) => {
   const given = main.config.rope_scaling?.attention_factor;
   const deaf = systems.filter(({ ignores }) => ignores.includes("attention_factor"));
   if (given === undefined || deaf.length === 0) return undefined;
-  const computed = deaf.map(
-    ({ system, layers }) => `${system} multiplies by ${shown(layers[0]?.attention_factor ?? 1)}`,
+  const byFactor = new Map<string, string[]>();
+  for (const { system, layers } of deaf) {
+    const factor = shown(layers[0]?.attention_factor ?? 1);
+    byFactor.set(factor, [...(byFactor.get(factor) ?? []), system]);
+  }
+  const computed = [...byFactor].map(
+    ([factor, names]) => `${names.join(" and ")} ${names.length === 1 ? "multiplies" : "multiply"} by ${factor}`,
   );
   const isSame = deaf.every(({ same }) => same);
   return finding(

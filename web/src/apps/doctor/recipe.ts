@@ -1,10 +1,11 @@
 // Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
-import type { Dict } from "../../core/base/dict.js";
+import { type Dict, isDict } from "../../core/base/dict.js";
 import { knownFamily } from "../../core/config/family_lookup.js";
 import type { Support } from "../../runtime/model/plan/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { type Facts, ranksPairs, tokens, valueOf } from "./facts.js";
+import { readsParameters } from "./readings.js";
 
 /** A block that nobody has checked yet. */
 export type Draft = Omit<RecipeBlock, "checked">;
@@ -40,7 +41,7 @@ const isScaled = (order: Order): order is RopeOrder => order.extension?.changes 
 export function draftBlocks(order: Order): Draft[] {
   const { facts } = order;
   const transformers = isScaled(order) ? transformersBlocks(order) : [unchangedBlock(order)];
-  const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order)];
+  const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order), sglangBlock(order), ...mlxBlocks(order)];
   return [llamaBlock(order), ...hub, ...(order.runs === null ? [] : ropewalkBlocks(order))];
 }
 
@@ -105,6 +106,41 @@ function vllmBlock(order: Order): Draft {
   };
 }
 
+function sglangBlock(order: Order): Draft {
+  const { length } = order;
+  const overrides = isScaled(order) ? ` \\\n  --json-model-override-args '${oneLine(configLines(order))}'` : "";
+  return {
+    system: "SGLang",
+    title: "SGLang",
+    language: "shell",
+    text: `python -m sglang.launch_server --model-path MODEL${isEncoder(order) ? " --is-embedding" : ""} --context-length ${length}${overrides}`,
+    note: isScaled(order) ? "The override replaces the whole object, so it repeats the base." : "Nothing else to set.",
+  };
+}
+
+/** mlx-lm has no flags for RoPE, runs no encoders, and has its own keys where layers differ. */
+function mlxBlocks(order: Order): Draft[] {
+  if (isEncoder(order)) return [];
+  const run = "mlx_lm.chat --model model/";
+  const common = { system: "MLX", title: "MLX" } as const;
+  if (!isScaled(order)) return [{ ...common, language: "shell", text: run, note: "Nothing to change in config.json." }];
+  if (isSplit(order)) return [];
+  const isNewer = readsParameters(order.facts) && isDict(valueOf(order.facts, "rope_parameters"));
+  const text = JSON.stringify(isNewer ? configLines(order) : olderLines(order), null, 2);
+  const note = `Replace these keys in config.json. Then ${run}.${isNewer ? "" : " Don't keep rope_parameters beside them."}`;
+  return [{ ...common, title: "MLX: config.json", language: "json", text, note }];
+}
+
+/** Whether layers differ in their RoPE. */
+const isSplit = (order: RopeOrder): boolean => order.groups.some(({ kind }) => kind !== order.main.kind);
+
+/** The keys of config.json, with the names of transformers 4. */
+function olderLines(order: RopeOrder): Dict {
+  const { rope_theta, ...rest } = scalingLines(order, order.main);
+  const { max_position_embeddings } = order.extension.config;
+  return withPrefix(order.facts, { max_position_embeddings, rope_theta, rope_scaling: rest });
+}
+
 /** Both spellings: programs made for transformers 4 read the older one. */
 function transformersBlocks(order: RopeOrder): Draft[] {
   const note = `Replace these keys in config.json, or set them on AutoConfig before from_pretrained().${isEncoder(order) ? ` Then max_seq_length of sentence-transformers is ${order.length}.` : ""}`;
@@ -113,17 +149,14 @@ function transformersBlocks(order: RopeOrder): Draft[] {
     return { system: "transformers", title, language: "json", text, note: note + more };
   };
   const newer = block("transformers 5: config.json", configLines(order), "");
-  const isSplit = order.groups.some(({ kind }) => kind !== order.main.kind);
-  if (isSplit) return [newer];
-  const { rope_theta, ...rest } = scalingLines(order, order.main);
-  const older = withPrefix(order.facts, {
-    max_position_embeddings: order.extension.config.max_position_embeddings,
-    rope_theta,
-    rope_scaling: rest,
-  });
+  if (isSplit(order)) return [newer];
   return [
     newer,
-    block("transformers 4 and older programs: config.json", older, " Don't keep rope_parameters beside them."),
+    block(
+      "transformers 4 and older programs: config.json",
+      olderLines(order),
+      " Don't keep rope_parameters beside them.",
+    ),
   ];
 }
 

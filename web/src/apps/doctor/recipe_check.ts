@@ -3,29 +3,31 @@ import { type Dict, isDict } from "../../core/base/dict.js";
 import { RopewalkError } from "../../core/base/errors.js";
 import type { RopeOverrides } from "../../core/config/overrides.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
-import type { Compat, RopeConfig, RopeType } from "../../core/config/types.js";
+import type { RopeConfig, RopeType } from "../../core/config/types.js";
 import type { Ropewalk } from "../../runtime/ropewalk/ropewalk.js";
 import { configRopes } from "../../runtime/model/plan/config_ropes.js";
 import type { RecipeBlock } from "./diagnosis.js";
 import { tokens } from "./facts.js";
+import { planBy, systemNamed, SYSTEMS } from "./known_systems.js";
 import { compare, differenceText, planIn } from "./plans.js";
 import type { Draft, RopeOrder } from "./recipe.js";
 
 /** The block with the result of its check. */
 export function checkBlock(rw: Ropewalk, draft: Draft, order: RopeOrder): RecipeBlock {
-  const compat = { transformers: "hf", "llama.cpp": "llama.cpp", vLLM: "vllm", Ropewalk: "hf" }[draft.system] as Compat;
+  // Ropewalk's own rules are those of transformers
+  const system = systemNamed(draft.system) ?? SYSTEMS[0]!;
   try {
     const { configs, length } = readBlock(draft, order);
     const differences = order.groups.map((_, i) =>
-      compare(planIn(rw, configs[i]!, compat, length), planIn(rw, order.extension.configs[i]!, "hf", length)),
+      compare(planBy(rw, system, configs[i]!, length), planIn(rw, order.extension.configs[i]!, "hf", length)),
     );
     const worst = differences.find(({ same }) => !same);
     if (worst !== undefined) {
       const text = `${draft.system} can't do the same: compared with the recommended config, ${differenceText(worst)}`;
       return { ...draft, checked: { same: false, text } };
     }
-    const { max_length } = planIn(rw, configs[order.groups.indexOf(order.main)]!, compat, length);
-    if (compat === "vllm" && max_length > 0 && max_length < length)
+    const { max_length } = planBy(rw, system, configs[order.groups.indexOf(order.main)]!, length);
+    if (system.compat === "vllm" && max_length > 0 && max_length < length)
       return {
         ...draft,
         checked: { same: false, text: `vLLM serves at most ${tokens(max_length)} tokens with these lines` },
@@ -53,8 +55,14 @@ function readBlock(
   }
   if (language === "python") return { configs: order.groups.map(({ config }) => config), length: order.length };
   const flags = readFlags(text);
-  const length = Number(flags.get("-c") ?? flags.get("--context") ?? flags.get("--max-model-len"));
-  const overridden = flags.get("--hf-overrides");
+  const length = Number(
+    flags.get("-c") ??
+      flags.get("--context") ??
+      flags.get("--max-model-len") ??
+      flags.get("--context-length") ??
+      order.length,
+  );
+  const overridden = flags.get("--hf-overrides") ?? flags.get("--json-model-override-args");
   if (overridden !== undefined) return { configs: withLines(order, JSON.parse(overridden) as Dict), length };
   const type = flags.get("--rope-scaling") ?? flags.get("--rope-type");
   if (type === undefined) return { configs: order.groups.map(({ config }) => config), length };

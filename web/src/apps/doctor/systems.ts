@@ -1,24 +1,15 @@
-// What transformers, llama.cpp and vLLM each do with a model's keys, found by computing their frequencies.
+// What each system does with a model's keys, found by computing their frequencies.
 import { isDict } from "../../core/base/dict.js";
 import { RopewalkError } from "../../core/base/errors.js";
-import { SYSTEM_TYPES } from "../../core/config/rope_fields.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
-import type { RopeConfig } from "../../core/config/types.js";
+import type { Compat, RopeConfig } from "../../core/config/types.js";
 import type { Ropewalk } from "../../runtime/ropewalk/ropewalk.js";
 import type { FrequencyPlan } from "../../core/rope/plan.js";
 import type { LayerGroup, SystemReport } from "./diagnosis.js";
 import type { Facts } from "./facts.js";
+import { planBy, type System, SYSTEMS } from "./known_systems.js";
 import { compare, planIn } from "./plans.js";
 import { readingOf } from "./readings.js";
-
-type System = Pick<SystemReport, "system" | "version" | "compat">;
-
-/** The versions whose rules the package follows. */
-const SYSTEMS: readonly System[] = [
-  { system: "transformers", version: "5.24", compat: "hf" },
-  { system: "llama.cpp", version: "August 2026", compat: "llama.cpp" },
-  { system: "vLLM", version: "0.33.0", compat: "vllm" },
-];
 
 /** The reports of all systems; `main` is the group whose keys are tried. */
 export function systemReports(
@@ -28,16 +19,18 @@ export function systemReports(
   main: LayerGroup,
   length: number,
 ): SystemReport[] {
-  return SYSTEMS.map(({ system, version, compat }): SystemReport => {
+  return systemsOf(facts).map((one): SystemReport => {
+    const { system, version, compat } = one;
     const known = { system, version, compat };
-    if (!SYSTEM_TYPES[compat].some((type) => type === main.rope_type)) {
-      const reasons = [`${system} has no rope_type ${main.rope_type}: it refuses the file or doesn't scale`];
+    const missing = whatIsMissing(one, facts, main);
+    if (missing !== undefined) {
+      const reasons = [`${system} has no ${missing}`];
       return { ...known, same: false, layers: [], reads: [], ignores: [], reasons, maxLength: null };
     }
     try {
-      const readings = groups.map((group) => readingOf(facts, group, compat));
+      const readings = groups.map((group) => readingOf(facts, group, one));
       const layers = groups.map(({ kind, config }, i) => {
-        const plan = planIn(rw, readings[i]!.config, compat, length);
+        const plan = planBy(rw, one, readings[i]!.config, length);
         const { same, largest } = compare(plan, planIn(rw, config, "hf", length));
         const { attention_factor, softmax_scale } = plan;
         return { kind, same, attention_factor, softmax_scale, largestDifference: largest };
@@ -46,9 +39,9 @@ export function systemReports(
         ...known,
         same: layers.every(({ same }) => same),
         layers,
-        ...keysOf(rw, main.config, compat, length),
-        reasons: [...readings.flatMap(({ reason }) => reason ?? []), ...reasonsOf(rw, main.config, compat, length)],
-        maxLength: maxLengthOf(rw, main.config, compat, length),
+        ...keysOf(rw, main.config, one, length),
+        reasons: [...readings.flatMap(({ reason }) => reason ?? []), ...reasonsOf(rw, main.config, one, length)],
+        maxLength: maxLengthOf(rw, main.config, one, length),
       };
     } catch (error) {
       if (!(error instanceof RopewalkError)) throw error;
@@ -57,9 +50,22 @@ export function systemReports(
   });
 }
 
+function whatIsMissing({ types, lacks }: System, { family }: Facts, { rope_type }: LayerGroup): string | undefined {
+  if (family !== undefined && lacks?.includes(family)) return `code for ${family}`;
+  const isKnown = types.some((type) => type === rope_type);
+  return isKnown ? undefined : `rope_type ${rope_type}: it refuses the file or doesn't scale`;
+}
+
+/** MLX runs folders of the Hub only. */
+function systemsOf({ isGguf }: Facts): readonly System[] {
+  return SYSTEMS.filter(({ system }) => !isGguf || system !== "MLX");
+}
+
 /** Warnings that a system has and transformers hasn't. */
-function reasonsOf(rw: Ropewalk, config: Readonly<RopeConfig>, compat: System["compat"], length: number): string[] {
-  const warnings = (compat: System["compat"]): readonly string[] =>
+function reasonsOf(rw: Ropewalk, config: Readonly<RopeConfig>, system: System, length: number): string[] {
+  const { compat, reasons } = system;
+  if (compat === null) return reasons?.(config.rope_scaling ?? {}).filter((reason) => typeof reason === "string") ?? [];
+  const warnings = (compat: Compat): readonly string[] =>
     rw.describe(overrideRopeConfig(config, { compat, context_length: length }), length).warnings;
   const common = warnings("hf");
   if (compat === "hf") return [];
@@ -70,9 +76,10 @@ function reasonsOf(rw: Ropewalk, config: Readonly<RopeConfig>, compat: System["c
 function maxLengthOf(
   rw: Ropewalk,
   config: Readonly<RopeConfig>,
-  compat: System["compat"],
+  { compat, maxLength }: System,
   length: number,
 ): number | null {
+  if (compat === null) return maxLength?.(config, config.rope_scaling ?? {}) ?? null;
   if (compat === "hf") return null; // transformers generates past any length
   // vLLM takes Gemma 3's length for the extended one (vllm/config/model.py)
   if (compat === "vllm" && config.model_type?.includes("gemma3")) return config.max_position_embeddings ?? null;
@@ -84,13 +91,13 @@ function maxLengthOf(
 function keysOf(
   rw: Ropewalk,
   config: Readonly<RopeConfig>,
-  compat: System["compat"],
+  system: System,
   length: number,
 ): { reads: string[]; ignores: string[] } {
   // Some keys are only read at short lengths, or past the trained one.
   const plans = [...new Set([length, 1, Math.min(2 * length, 2 ** 30)])].map((length) => ({
     length,
-    plan: planIn(rw, config, compat, length),
+    plan: planBy(rw, system, config, length),
   }));
   const { rope_type: _, ...scaling } = config.rope_scaling ?? {};
   const keys = [
@@ -103,7 +110,7 @@ function keysOf(
   ].filter(({ key }) => !key.startsWith("mrope_") && key !== "llama_4_scaling_beta");
   const isRead = ({ changed, value }: (typeof keys)[number]): boolean =>
     othersOf(value).some((other) =>
-      plans.some(({ plan, length }) => changesPlan(rw, plan, config, changed(other), compat, length)),
+      plans.some(({ plan, length }) => changesPlan(rw, plan, config, changed(other), system, length)),
     );
   return {
     reads: keys.filter(isRead).map(({ key }) => key),
@@ -123,12 +130,12 @@ function changesPlan(
   plan: FrequencyPlan,
   config: Readonly<RopeConfig>,
   overrides: object,
-  compat: System["compat"],
+  system: System,
   length: number,
 ): boolean {
   if (!isDict(overrides)) return false;
   try {
-    return !compare(planIn(rw, overrideRopeConfig(config, overrides), compat, length), plan).same;
+    return !compare(planBy(rw, system, overrideRopeConfig(config, overrides), length), plan).same;
   } catch (error) {
     if (error instanceof RopewalkError) return false; // the value isn't possible with the others
     throw error;

@@ -89,7 +89,7 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
   const { factor, rope_type } = extension.config.rope_scaling ?? {};
   const name = rope_type === "yarn" ? "YaRN" : (rope_type ?? "a scaling");
   const raised = main.rope_type === rope_type ? "a larger factor" : name;
-  const dynamic = main.rope_type === "dynamic" ? " Only transformers reads its dynamic scaling." : "";
+  const dynamic = main.rope_type === "dynamic" ? " Only transformers and MLX follow its dynamic scaling." : "";
   const far = length > 8 * served ? " That is far: measure the loss before you rely on it." : "";
   const original = trained ?? served;
   const counted = original === served ? "the trained length" : `the ${tokens(original)} that it is scaled from`;

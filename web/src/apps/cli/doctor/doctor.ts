@@ -24,7 +24,7 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
     .command("doctor")
     .summary("explain a model's RoPE, and how to run it at a length")
     .description(
-      "Explain the RoPE of a model: what it is, what transformers, llama.cpp and vLLM do with its keys, what is wrong with them, and the lines to paste for a length. Weights aren't read.",
+      "Explain the RoPE of a model: what it is, what transformers, llama.cpp, vLLM, SGLang and MLX do with its keys, what is wrong with them, and the lines to paste for a length. Weights aren't read.",
     )
     .argument(
       "<source>",
