@@ -88,8 +88,8 @@ this page.
 ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "GGUF − transformers", "GGUF − llama.cpp"], rows)}
 
 - A cell is empty where there is nothing to compare with: GGUF or llama.cpp doesn't have the architecture or the option.
-- llama.cpp computes GELU from a table of 16-bit floats. That is the difference of Gemma, \`phi2\`, \`gptneox\` and
-  \`starcoder2\`.
+- llama.cpp computes GELU from a table of 16-bit floats. That is the difference of Gemma, \`gpt2\`, \`phi2\`,
+  \`gptneox\` and \`starcoder2\`.
 - llama.cpp reads no epsilon of \`qwen2vl\`, gives \`exaone4\` its window and \`command-r\` its norms of queries and keys only
   in models of 64 layers, and has no window for \`llama\` (Mistral), \`phi3\` and \`starcoder2\`. This package follows
   transformers: a \`phi3\` file with a window has it in every layer.
@@ -101,6 +101,11 @@ ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "G
   Half of each is rotated, so the logits of such files are llama.cpp's here too, but not those of transformers.
 - \`rwkv7\` isn't in transformers. The reference is flash-linear-attention, with its own definitions in place of its kernels for
   GPUs. GGUF has no epsilon of its norm of heads, for which llama.cpp has a constant.
+- \`lfm3\` is computed with proportional RoPE in its layers of full attention, as it was trained. The released config.json says
+  \`default\` with a share of 0.5, from which transformers 5.24 rotates all of each head. llama.cpp reads the share from a tensor.
+- \`gpt2\` has a row for each position. So its context ends there, its RoPE can't be changed, and its tokens can't be
+  shifted. \`scale_attn_by_inverse_layer_idx\` is refused, and GGUF has no key for \`scale_attn_weights\`.
+- llama-cpp-python 0.3.36 doesn't have \`lfm3\` and \`gemma-embedding2\`. Their names and keys in GGUF are those of llama.cpp b12032.
 - \`internlm2\` and \`minicpm\` aren't in transformers. Their weights are those of its Llama and Granite, rearranged.
 
 ## Embeddings
@@ -111,6 +116,10 @@ The largest differences of the numbers of embeddings, which go up to about 3, or
 ${table(["model_type", "GGUF", "tiny models", "safetensors − transformers", "GGUF − transformers", "GGUF − llama.cpp"], encoderRows)}
 
 - \`gemma3_text\` is EmbeddingGemma, compared with sentence-transformers, and \`qwen3\` is Qwen3-Embedding.
+- \`embedding_gemma2\` is the text part of EmbeddingGemma 2. It projects each token before pooling, so vectors have
+  \`embedding_dim\` numbers. Its windows are distances in config.json, and both sides together in GGUF.
+- \`distilbert\` has the name \`bert\` in GGUF, without types of tokens. Its norms have the constant 1e-12.
+- \`mpnet\` adds a bias to scores by the distance between tokens: 32 buckets, whatever its config says, as in transformers. GGUF doesn't have it.
 - llama.cpp computes GELU from a table of 16-bit floats.
 - \`nomic-bert-moe\` isn't in transformers. The reference is its definition in double precision.
 

@@ -1,6 +1,7 @@
 // The forward pass of a transformer, written once for every architecture that model_config.h can describe.
 //
-//   x = embedding[token] · embedding_scale                         encoders: norm(x + embeddings of the position and the token's type);
+//   x = embedding[token] · embedding_scale                         GPT-2: plus the embedding of the position;
+//                                                                  encoders: norm(x + embeddings of the position and the token's type);
 //                                                                  RWKV: norm(x)
 //   in each layer:
 //     q, k, v = W_q n, W_k n, W_v n         n = norm(x), or x if the layer has no pre-norm
@@ -35,9 +36,9 @@ class Forward {
   // Runs the next tokens of one or more texts through the layers, each weight once for all of them, and adds them to the memories of the
   // texts. A text has 1 token or more, and all together have at most kForwardTokens. Each cache must have the layers of the model, and the
   // states their sizes, all with the same number of tokens. Checks first: weight_missing if the weights are not finished, cache_geometry
-  // (also: two texts have the same memory), sequence_out_of_range, token_count_out_of_range, token_out_of_range. May then fail with
-  // out_of_memory, hidden_not_finite or a status of KvCache::append(). On failure the memories have the tokens they had before, as after a
-  // failed append(), and there are no hidden states. What is computed for a text doesn't depend on the others.
+  // (also: two texts have the same memory), sequence_out_of_range, token_count_out_of_range, position_table_too_short, token_out_of_range.
+  // May then fail with out_of_memory, hidden_not_finite or a status of KvCache::append(). On failure the memories have the tokens they had
+  // before, as after a failed append(), and there are no hidden states. What is computed for a text doesn't depend on the others.
   Status run(const Weights& weights, std::span<const TextTokens> texts);
   // The same for one text.
   Status run(const Weights& weights, const TextMemory& memory, const int* tokens, int count) {

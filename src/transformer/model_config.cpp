@@ -59,14 +59,19 @@ Status check_config(const ModelConfig& c) {
   if (c.latent.latent > 0 && (c.head_dim != row_size(latent) || c.kv_heads != 1 || latent.plain < 1 || latent.value < 1 ||
                               c.heads > kMaxWidth / (latent.plain + latent.rotated) || c.heads > kMaxWidth / latent.value))
     return Status::model_shape_out_of_range;
-  if (c.latent.latent > 0 && c.gates_attention) return Status::model_shape_out_of_range;  // it would gate latents
+  if (c.latent.latent > 0 && c.attention_gate != AttentionGate::none) return Status::model_shape_out_of_range;  // it would gate latents
   if (c.recurrence.kernel != 0 && !is_in_range(c.recurrence)) return Status::model_shape_out_of_range;
   const PerLayerConfig& p = c.per_layer;
-  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, p.size > 0 ? 1 : 0, kMaxVocabulary) ||
+  if (!is_within(p.size, 0, kMaxWidth / c.layers) || !is_within(p.vocabulary_size, 0, p.size > 0 ? kMaxVocabulary : 0) ||
       !is_within(p.streams, 0, kMaxStreams) || !is_within(p.laurel, 0, kMaxWidth) ||
       !is_within(p.active_stream, 0, p.streams > 0 ? p.streams - 1 : 0) || (p.streams > 0 && p.size == 0))
     return Status::model_shape_out_of_range;
   if (!is_within(c.positions, 0, kMaxVocabulary) || !is_within(c.token_types, 0, kMaxVocabulary)) return Status::model_shape_out_of_range;
+  if (c.relative_buckets != 0) {
+    const bool fits_vector = is_within(c.relative_buckets, 1, kMaxWidth / c.heads);
+    if (c.is_causal || !fits_vector || check_t5(relative_rule(c)) != Status::ok) return Status::model_shape_out_of_range;
+  }
+  if (c.projects_tokens && (c.dense[0].size == 0 || c.dense[0].activates)) return Status::model_shape_out_of_range;
   for (const DenseConfig& dense : c.dense) {
     if (!is_within(dense.size, 0, kMaxWidth) || dense.activation == Activation::xielu) return Status::model_shape_out_of_range;
   }

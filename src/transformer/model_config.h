@@ -19,9 +19,14 @@ namespace ropewalk {
 //   rotated     as head, but after they are rotated                     HunYuan
 enum class QueryKeyNorm : int { none, head, each_head, all_heads, rotated };
 
+// What multiplies the outputs of heads: the sigmoid of a product of the layer's input, with a number for each element or for each head.
+//   elements   Qwen3-Next, Qwen3.5
+//   heads      LFM3
+enum class AttentionGate : int { none, elements, heads };
+
 // What a recurrent layer does between its projections, instead of attention or beside it. x is its input, the hidden states after a norm; *
 // multiplies elements.
-//   convolution   [b | c | u] = W_in x;  out = c * conv(b * u)                                                    LFM2
+//   convolution   [b | c | u] = W_in x;  out = c * conv(b * u)                                                    LFM2, LFM3
 //   delta         [q | k | v] = silu(conv(W_in x));  o = the gated delta rule;  out = norm(o) * silu(W_gate x)    Qwen3-Next, Qwen3.5
 //   mamba2        [u | B | C] = silu(conv(W_in x));  y = scan + D u;  out = norm(y * silu(W_gate x))              arXiv:2405.21060
 //   mamba         u = silu(conv(W_in x));  [Δ | B | C] = W_select u;  out = (scan + D u) * silu(W_gate x)         arXiv:2312.00752
@@ -45,6 +50,14 @@ constexpr float kAllElements = -std::numeric_limits<float>::infinity();
 
 // Elements of a token's row in the cache with latent attention.
 inline int row_size(const LatentConfig& latent) { return latent.rotated + latent.latent; }
+
+// The buckets of relative_buckets, half of them for later keys.
+inline T5Buckets relative_rule(const ModelConfig& c) { return {c.relative_buckets, c.relative_max_distance, true}; }
+
+// Gates of a token in a layer with heads of `head_dim` elements.
+inline int gate_size(AttentionGate gate, int heads, int head_dim) {
+  return gate == AttentionGate::none ? 0 : gate == AttentionGate::heads ? heads : heads * head_dim;
+}
 
 // Elements of a value of one head.
 inline int value_size(const RecurrenceConfig& c) { return c.heads > 0 ? c.inner / c.heads : 0; }

@@ -42,14 +42,22 @@ Status TextVectors::write(const Weights& weights, const WholeTexts& texts, const
     if (!rows.resize(static_cast<std::uint64_t>(count) * widest)) return Status::out_of_memory;
   }
   float *from = rows_[0].data(), *to = rows_[1].data();
-  int size = c.hidden_size;
-  each_in_parallel(count, kRowWork * size * texts.longest(), [&](int text) {
-    const int first = texts.start(text), tokens = texts.start(text + 1) - first;
-    pool(pooling, forward.hidden() + elements(first, size), tokens, size, from + elements(text, size));
-  });
   Status status = Status::ok;
   const Projector multiply = {kernels_, &status};
-  for (int i = 0; uses_dense && i < kMaxDense && c.dense[i].size > 0; ++i) {
+  const float* rows = forward.hidden();
+  int size = c.hidden_size, next_dense = 0;
+  if (uses_dense && c.projects_tokens && pooling == Pooling::max) {  // other poolings are linear, and one vector is less work
+    const int projected = c.dense[0].size;
+    if (!projected_.resize(static_cast<std::uint64_t>(texts.tokens()) * projected)) return Status::out_of_memory;
+    inputs_.set(rows, size, texts.tokens(), size);
+    multiply(Stage::head, inputs_, {{&weights[ModelMatrix::dense_1], weights[ModelVector::dense_1_bias], projected_.data(), projected}});
+    rows = projected_.data(), size = projected, next_dense = 1;
+  }
+  each_in_parallel(count, kRowWork * size * texts.longest(), [&](int text) {
+    const int first = texts.start(text), tokens = texts.start(text + 1) - first;
+    pool(pooling, rows + elements(first, size), tokens, size, from + elements(text, size));
+  });
+  for (int i = next_dense; uses_dense && i < kMaxDense && c.dense[i].size > 0; ++i) {
     const WeightMatrix& w = weights[static_cast<ModelMatrix>(static_cast<int>(ModelMatrix::dense_1) + i)];
     const float* bias = weights[static_cast<ModelVector>(static_cast<int>(ModelVector::dense_1_bias) + i)];
     inputs_.set(from, size, count, size);

@@ -26,7 +26,8 @@ class TextVectors {
 
  private:
   const MatmulKernels* kernels_ = &fastest_matmul_kernels();
-  Buffer<float> rows_[2];  // inputs and outputs of dense layers in turn
+  Buffer<float> projected_;  // [tokens][dense[0].size], where pooling comes after that layer
+  Buffer<float> rows_[2];    // inputs and outputs of dense layers in turn
   Activations inputs_;
 };
 

@@ -109,7 +109,7 @@ MatrixShape shape_of(ModelMatrix slot, const ModelConfig& c) {
   switch (slot) {
     case ModelMatrix::embedding:
     case ModelMatrix::head: return {c.vocabulary_size, c.hidden_size};
-    case ModelMatrix::per_layer_embedding: return {c.per_layer.vocabulary_size, per_layer};
+    case ModelMatrix::per_layer_embedding: return {c.per_layer.vocabulary_size, c.per_layer.vocabulary_size > 0 ? per_layer : 0};
     case ModelMatrix::per_layer_projection: return {per_layer, per_layer > 0 ? c.hidden_size : 0};
     case ModelMatrix::streams_in:
     case ModelMatrix::streams_out: return {c.hidden_size, c.hidden_size};
@@ -177,7 +177,8 @@ MatrixShape shape_of(LayerMatrix slot, const ModelConfig& c, const LayerConfig& 
     case LayerMatrix::stream_router: return if_any(per_layer.streams > 0, {per_layer.streams, c.hidden_size});
     case LayerMatrix::stream_prediction: return if_any(per_layer.streams > 0, {per_layer.streams * per_layer.streams, per_layer.streams});
     case LayerMatrix::stream_correction: return if_any(per_layer.streams > 0, {per_layer.streams, per_layer.streams});
-    case LayerMatrix::attention_gate: return if_any(c.gates_attention, {c.heads * l.head_dim, c.hidden_size});
+    case LayerMatrix::attention_gate:
+      return if_any(c.attention_gate != AttentionGate::none, {gate_size(c.attention_gate, c.heads, l.head_dim), c.hidden_size});
     case LayerMatrix::recurrent_in:
       return {kind == Recurrence::convolution ? 3 * recurrence.inner : convolution_channels(recurrence, kind), c.hidden_size};
     case LayerMatrix::recurrent_gate: return if_any(kind != Recurrence::convolution, {recurrence.inner, c.hidden_size});
@@ -198,7 +199,7 @@ int size_of(LayerVector slot, const ModelConfig& c, const LayerConfig& l) {
   const bool has_norms = c.query_key_norm != QueryKeyNorm::none;
   if ((!l.has_attention && is_of_attention(slot)) || (!l.has_feed_forward && is_of_feed_forward(slot))) return 0;
   if (!mixes_tokens(l) && is_around_mixer(slot)) return 0;
-  if (slot == LayerVector::attention_gate_bias) return c.gates_attention ? c.heads * l.head_dim : 0;
+  if (slot == LayerVector::attention_gate_bias) return gate_size(c.attention_gate, c.heads, l.head_dim);
   if (slot >= LayerVector::recurrent_in_bias && l.recurrence == Recurrence::rwkv7) return rwkv7_size_of(slot, c, l);
   if (slot >= LayerVector::recurrent_in_bias) return is_recurrent ? recurrent_size_of(slot, c, l.recurrence) : 0;
   switch (slot) {
@@ -242,6 +243,7 @@ int size_of(ModelVector slot, const ModelConfig& c) {
   switch (slot) {
     case ModelVector::head_bias: return c.vocabulary_size;
     case ModelVector::per_layer_projection_norm: return c.per_layer.size;
+    case ModelVector::relative_bias: return c.relative_buckets * c.heads;
     case ModelVector::dense_1_bias:
     case ModelVector::dense_norm:
     case ModelVector::dense_norm_bias: return c.dense[0].size;

@@ -32,6 +32,7 @@ enum class ModelVector : int {
   dense_3_bias,               // [dense[2].size]
   dense_norm,                 // [dense[0].size]: of the output of the first dense layer
   dense_norm_bias,            // [dense[0].size]
+  relative_bias,              // [relative_buckets][heads]
 };
 
 // `inner` is the size of a feed-forward block or of an expert between its products, and recurrence.inner in a recurrent layer.
@@ -55,7 +56,7 @@ enum class LayerMatrix : int {
   stream_router,      // [per_layer.streams][hidden_size]
   stream_prediction,  // [streams · streams][streams]
   stream_correction,  // [streams][streams]
-  attention_gate,     // [heads · head_dim][hidden_size], with gates_attention
+  attention_gate,     // [gate_size()][hidden_size]
   recurrent_in,    // [b | c | u] of convolution, [q | k | v] of delta, [u | B | C] of mamba2, or [u] of mamba: rows of each, [hidden_size]
   recurrent_gate,  // [inner][hidden_size]
   recurrent_step,  // Δ: [recurrence.heads][hidden_size]; mamba: [inner][step_rank]
@@ -129,7 +130,7 @@ enum class LayerVector : int {
   skip,                         // D: [recurrence.heads]; mamba: [inner]
   recurrent_norm,               // delta: [value size]; mamba2 and rwkv7: [inner]
   decay_log,                    // sets decay: A = -e^x
-  attention_gate_bias,          // [heads · head_dim]
+  attention_gate_bias,          // [gate_size()]
   recurrent_select_norm,        // mamba: [step_rank + 2 · key_size], of the norms of Δ, B and C
   token_shift,                  // rwkv7: [6][hidden_size], the share of the previous token in the inputs of q, w, k, v, a and g
   decay_bias,                   // rwkv7: [inner]
@@ -146,7 +147,7 @@ enum class LayerVector : int {
 constexpr int kShiftedInputs = 6;
 
 constexpr int kModelMatrices = static_cast<int>(ModelMatrix::dense_3) + 1;
-constexpr int kModelVectors = static_cast<int>(ModelVector::dense_norm_bias) + 1;
+constexpr int kModelVectors = static_cast<int>(ModelVector::relative_bias) + 1;
 constexpr int kLayerMatrices = static_cast<int>(LayerMatrix::recurrent_gate_up) + 1;
 constexpr int kLayerVectors = static_cast<int>(LayerVector::feed_forward_shift) + 1;
 // A slot for Weights::find(), after those of matrices: the shared expert's gate as a matrix of one row, for the terms of adapters.

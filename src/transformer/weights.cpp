@@ -244,6 +244,7 @@ Status Weights::finish() {
   const auto is_missing = [this](ModelVector slot) { return vectors_[static_cast<int>(slot)].empty(); };
   if (!config_.normalizes_residual && is_missing(ModelVector::final_norm)) return Status::weight_missing;
   if (config_.per_layer.size > 0 && is_missing(ModelVector::per_layer_projection_norm)) return Status::weight_missing;
+  if (config_.relative_buckets > 0 && is_missing(ModelVector::relative_bias)) return Status::weight_missing;
   for (int slot = 0; slot < kModelMatrices; ++slot) {
     const ModelMatrix matrix = static_cast<ModelMatrix>(slot);
     if (is_of_stream(matrix) || shape_of(matrix, config_).rows == 0) continue;

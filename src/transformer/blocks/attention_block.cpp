@@ -25,6 +25,11 @@ AttentionOptions options_of(const Weights& weights, int layer) {
   options.causal = weights.config().is_causal;
   options.window = l.window;
   options.chunk = l.chunk;
+  if (weights.config().relative_buckets > 0) {
+    options.position.scheme = PositionScheme::t5;
+    options.position.t5 = relative_rule(weights.config());
+    options.position.table = weights[ModelVector::relative_bias];
+  }
   options.sinks = weights.layer(layer)[LayerVector::sinks];
   return options;
 }
@@ -36,7 +41,7 @@ bool AttentionBlock::allocate(const ModelConfig& c, int count) {
   const std::uint64_t queries = rows(c.heads * c.head_dim), keys = rows(c.kv_heads * c.head_dim), head_dim = c.head_dim;
   const bool has_memory = resize({{&queries_, queries},
                                   {&attended_, queries},
-                                  {&gates_, c.gates_attention ? queries : 0},
+                                  {&gates_, rows(gate_size(c.attention_gate, c.heads, c.head_dim))},
                                   {&keys_, keys},
                                   {&values_, keys},
                                   {&last_queries_, static_cast<std::uint64_t>(c.layers) * c.heads * c.head_dim},
@@ -71,7 +76,7 @@ void AttentionBlock::run(const ForwardPass& pass, int layer, const float* input,
   }
   const float* heads = attended_.data();
   if (c.latent.latent > 0) heads = latent_.values(pass, w, heads);
-  if (c.gates_attention) apply_gates(pass.count, query_size);
+  apply_gates(c.attention_gate, pass.count, c.heads, l.head_dim);
   normalize_rows(c.norm, attended_.data(), pass.count, query_size, w[LayerVector::attention_sub_norm]);
   const int columns = w[LayerMatrix::output].columns;
   output_.set(heads, columns, pass.count, columns);
@@ -88,7 +93,7 @@ void AttentionBlock::project_heads(const ForwardPass& pass, int layer, const flo
   const Product key = product_of(w[LayerMatrix::key], w[LayerVector::key_bias], keys_.data());
   const Product value = product_of(w[LayerMatrix::value], w[LayerVector::value_bias], values_.data());
   input_.set(input, c.hidden_size, pass.count, c.hidden_size);
-  if (c.gates_attention) {
+  if (c.attention_gate != AttentionGate::none) {
     const Product gate = product_of(w[LayerMatrix::attention_gate], w[LayerVector::attention_gate_bias], gates_.data());
     pass.multiply(Stage::query_key_value, input_, {gate});
   }
@@ -154,12 +159,14 @@ void AttentionBlock::normalize_keys_as_rotated(const ForwardPass& pass, const La
   }
 }
 
-void AttentionBlock::apply_gates(int count, int size) {
+void AttentionBlock::apply_gates(AttentionGate kind, int count, int heads, int head_dim) {
+  if (kind == AttentionGate::none) return;
   const StageTimer timer(Stage::activation);
+  const int gates = gate_size(kind, heads, head_dim), size = heads * head_dim, span = size / gates;
   each_in_parallel(count, kActivationWork * size, [&](int t) {
-    float *gate = gates_.data() + elements(t, size), *row = attended_.data() + elements(t, size);
-    sigmoid(gate, size);
-    for (int i = 0; i < size; ++i) row[i] *= gate[i];
+    float *gate = gates_.data() + elements(t, gates), *row = attended_.data() + elements(t, size);
+    sigmoid(gate, gates);
+    for (int i = 0; i < size; ++i) row[i] *= gate[i / span];
   });
 }
 

@@ -33,8 +33,8 @@ class AttentionBlock {
   // Normalizes keys before they are rotated as if it were after: the rotation multiplies their squares, but not epsilon, by the square of
   // the attention factor.
   void normalize_keys_as_rotated(const ForwardPass& pass, const LayerConfig& layer);
-  // Multiplies attended_ by the sigmoid of gates_, [count][size].
-  void apply_gates(int count, int size);
+  // Multiplies attended_, [count][heads][head_dim], by the sigmoid of gates_.
+  void apply_gates(AttentionGate kind, int count, int heads, int head_dim);
 
   Activations input_;             // of the projections of queries, keys and values
   Activations output_;            // of the projection of the heads' outputs
@@ -42,7 +42,7 @@ class AttentionBlock {
   Buffer<float> keys_;            // [count][kv_heads][head_dim]
   Buffer<float> values_;          // [count][kv_heads][head_dim]
   Buffer<float> attended_;        // [count][heads][head_dim]
-  Buffer<float> gates_;           // [count][heads][head_dim], if ModelConfig::gates_attention
+  Buffer<float> gates_;           // [count][gate_size()]
   Buffer<float> last_queries_;    // of the last token, as they read the keys: [layers][heads][head_dim]
   Buffer<float> rotated_weight_;  // [head_dim]: the weight of heads that are normalized after they are rotated
   Buffer<float> ones_;            // [head_dim]: the weight of norms without one

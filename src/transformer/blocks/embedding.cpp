@@ -24,7 +24,7 @@ void embed(const ForwardPass& pass, float* added, float* x) {
     float *row = x + elements(t, c.hidden_size), *term = added + elements(t, c.hidden_size);
     read_row(w.embedding(), tokens[t], row);
     for (int i = 0; i < c.hidden_size; ++i) row[i] *= c.embedding_scale;
-    if (whole != nullptr && c.positions > 0) add_row(w[ModelMatrix::positions], whole->position(t), term, row);
+    if (c.positions > 0) add_row(w[ModelMatrix::positions], pass.sequences.index_in_sequence(t), term, row);
     if (whole != nullptr && c.token_types > 0) add_row(w[ModelMatrix::token_types], whole->type(t), term, row);
     if (norm != nullptr) normalize(c.norm, row, c.hidden_size, norm, w[ModelVector::embedding_norm_bias], row);
   });

@@ -5,8 +5,8 @@
 
 namespace ropewalk {
 
-// Computes x, [count][hidden_size]: the scaled embeddings of the tokens, to which whole sequences add those of positions and types, after
-// the norm of embeddings if there is one. `added` has the same shape, and is overwritten.
+// Computes x, [count][hidden_size]: the scaled embeddings of the tokens, to which those of positions and, in whole sequences, of types
+// are added, after the norm of embeddings if there is one. `added` has the same shape, and is overwritten.
 void embed(const ForwardPass& pass, float* added, float* x);
 
 }  // namespace ropewalk

@@ -49,11 +49,15 @@ void PerLayer::begin(const ForwardPass& pass, const float* x) {
   each_in_parallel(count_, kRowWork * all, [&](int t) {
     float* embedding = embeddings_.data() + elements(t, all);
     float* projected = projected_.data() + elements(t, all);
-    read_row(pass.weights[ModelMatrix::per_layer_embedding], tokens[t] < c.per_layer.vocabulary_size ? tokens[t] : 0, embedding);
     for (int i = 0; i < all; ++i) projected[i] *= projection_scale;
     for (int layer = 0; layer < c.layers; ++layer)
       normalize(c.norm, projected + layer * size, size, pass.weights[ModelVector::per_layer_projection_norm], nullptr,
                 projected + layer * size);
+    if (c.per_layer.vocabulary_size == 0) {
+      std::copy_n(projected, all, embedding);
+      return;
+    }
+    read_row(pass.weights[ModelMatrix::per_layer_embedding], tokens[t] < c.per_layer.vocabulary_size ? tokens[t] : 0, embedding);
     for (int i = 0; i < all; ++i) embedding[i] = (embedding[i] * embedding_scale + projected[i]) * inverse_root(2);
   });
   if (c.per_layer.streams == 0) return;

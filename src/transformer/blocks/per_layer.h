@@ -1,5 +1,6 @@
-// What Gemma 3n and 4 add to the residual stream of a layer: a small embedding of each token for each layer, the learned residual (LAuReL,
-// arXiv:2411.07501), and in Gemma 3n further streams that a layer predicts and corrects instead of computing (AltUp, arXiv:2301.13310).
+// What Gemma 3n, Gemma 4 and EmbeddingGemma 2 add to the residual stream of a layer: a small embedding of each token for each layer, the
+// learned residual (LAuReL, arXiv:2411.07501), and in Gemma 3n further streams that a layer predicts and corrects instead of computing
+// (AltUp, arXiv:2301.13310).
 #pragma once
 
 #include "transformer/blocks/forward_pass.h"

@@ -45,7 +45,12 @@ Status check(const Weights& weights, std::span<const TextTokens> sequences) {
     if (sequences[i].count < 1) return Status::token_count_out_of_range;
     count += sequences[i].count;
   }
-  return count < 1 || count > kForwardTokens ? Status::token_count_out_of_range : Status::ok;
+  if (count < 1 || count > kForwardTokens) return Status::token_count_out_of_range;
+  const int positions = weights.config().positions;
+  for (const auto& [memory, tokens, rows] : sequences) {
+    if (positions > 0 && memory.cache->sequence(memory.sequence).tokens() > positions - rows) return Status::position_table_too_short;
+  }
+  return Status::ok;
 }
 
 Status check(const Weights& weights, const WholeTexts& sequences) {
@@ -87,7 +92,7 @@ Status RunSequences::take(const Weights& weights, std::span<const TextTokens> se
   if (const Status status = check(weights, sequences); status != Status::ok) return status;
   int count = 0;
   for (const TextTokens& sequence : sequences) count += sequence.count;
-  if (!tokens_.resize(count) || !parts_.resize(sequences.size())) return Status::out_of_memory;
+  if (!tokens_.resize(count) || !indices_.resize(count) || !parts_.resize(sequences.size())) return Status::out_of_memory;
   whole_ = nullptr;
   int first = 0;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -96,19 +101,28 @@ Status RunSequences::take(const Weights& weights, std::span<const TextTokens> se
     std::copy_n(tokens, rows, tokens_.data() + first);
     first += rows;
   }
+  write_indices();
   return check_tokens(weights.config());
 }
 
 Status RunSequences::take(const Weights& weights, WholeTexts& sequences, const int* tokens) {
   if (const Status status = check(weights, sequences); status != Status::ok) return status;
-  if (!tokens_.resize(sequences.tokens()) || !parts_.resize(sequences.texts())) return Status::out_of_memory;
+  if (!tokens_.resize(sequences.tokens()) || !indices_.resize(sequences.tokens()) || !parts_.resize(sequences.texts()))
+    return Status::out_of_memory;
   whole_ = &sequences;
   for (int i = 0; i < sequences.texts(); ++i) {
     const int first = sequences.start(i);
     parts_[i] = {{nullptr, 0, nullptr}, first, sequences.start(i + 1) - first, 0};
   }
   std::copy_n(tokens, sequences.tokens(), tokens_.data());
+  write_indices();
   return check_tokens(weights.config());
+}
+
+void RunSequences::write_indices() {
+  for (const Part& part : parts()) {
+    for (int i = 0; i < part.count; ++i) indices_[part.first + i] = part.before + i;
+  }
 }
 
 Status RunSequences::check_tokens(const ModelConfig& config) const {

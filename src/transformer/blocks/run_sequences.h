@@ -55,6 +55,8 @@ class RunSequences {
 
   int tokens() const { return static_cast<int>(tokens_.size()); }
   const int* token_ids() const { return tokens_.data(); }
+  // How many tokens of the row's sequence are before it.
+  int index_in_sequence(int row) const { return indices_[row]; }
   std::span<const Part> parts() const { return {parts_.data(), parts_.size()}; }
   bool are_whole() const { return whole_ != nullptr; }
   // The whole sequences of this run; null for runs with memories.
@@ -76,7 +78,9 @@ class RunSequences {
  private:
   Status check_tokens(const ModelConfig& config) const;
 
-  Buffer<int> tokens_;
+  void write_indices();
+
+  Buffer<int> tokens_, indices_;  // of each row
   Buffer<Part> parts_;
   WholeTexts* whole_ = nullptr;
   Buffer<StateRows> state_rows_;

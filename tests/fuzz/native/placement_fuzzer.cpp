@@ -78,13 +78,15 @@ ModelConfig model_of(FuzzInput& input) {
   if (input.one_in(4)) config.temperature = {0.5, static_cast<double>(input.between(1, 4)), 1};
   if (input.one_in(3)) set_latent(config, input);
   if (input.one_in(3)) set_per_layer(config, input);
-  config.gates_attention = input.one_in(4);
+  if (input.one_in(4)) config.attention_gate = static_cast<AttentionGate>(input.between(1, 2));
   if (input.one_in(2)) set_recurrence(config, input);
   config.is_causal = !input.one_in(4);
   config.normalizes_residual = input.one_in(4);
   config.positions = input.one_in(4) ? input.roughly(0, 8) : 0;
   config.token_types = input.one_in(4) ? input.roughly(0, 2) : 0;
+  if (input.one_in(4)) config.relative_buckets = input.roughly(0, 8), config.relative_max_distance = input.roughly(1, 9);
   config.dense[0].size = input.one_in(4) ? input.roughly(0, 40) : 0;
+  config.projects_tokens = input.one_in(6);
   return config;
 }
 

@@ -15,9 +15,9 @@ import numpy as np
 from llama_cpp import GGML_TYPE_F32, Llama
 
 HERE = Path(__file__).parents[1] / "tiny_models"
-# llama.cpp reads no epsilon of qwen2vl, and has windows in EXAONE 4 and norms of q and k in
+# The release of llama-cpp-python has no LFM3. llama.cpp reads no epsilon of qwen2vl, and has windows in EXAONE 4 and norms of q and k in
 # Command-R only in models of 64 layers.
-NOT_IN_LLAMA_CPP = {"gptj", "exaone4", "cohere_plus", "qwen2_vl", "deepseek_v2_lite", "gemma3n"}
+NOT_IN_LLAMA_CPP = {"lfm3", "gptj", "exaone4", "cohere_plus", "qwen2_vl", "deepseek_v2_lite", "gemma3n"}
 STEPS = 8
 CONTEXT = 256  # llama.cpp's minimum
 

@@ -21,7 +21,7 @@ from tiny_models_vocabulary import MERGES, SPECIAL, TOKENS
 HERE = Path(__file__).parents[1] / "tiny_models"
 SHAPES = (variants, wider, mixtures, near_llama)
 CONFIGS = {**BASE_CONFIGS, **{name: config for shapes in SHAPES for name, config in shapes.CONFIGS.items()}}
-NOT_IN_GGUF = {"gemma2_query_scale"}.union(*(shapes.NOT_IN_GGUF for shapes in SHAPES))  # no key for query_pre_attn_scalar
+NOT_IN_GGUF = {"gemma2_query_scale", "gpt2_plain"}.union(*(shapes.NOT_IN_GGUF for shapes in SHAPES))  # no key for their scales
 
 known = {name: index for index, name in gguf.MODEL_ARCH_NAMES.items()}
 ARCHITECTURES = {
@@ -37,6 +37,7 @@ ARCHITECTURES = {
     "phi3": gguf.MODEL_ARCH.PHI3,
     "phi": gguf.MODEL_ARCH.PHI2,
     "gpt_neox": gguf.MODEL_ARCH.GPTNEOX,
+    "gpt2": gguf.MODEL_ARCH.GPT2,
     "gptj": gguf.MODEL_ARCH.GPTJ,
     "stablelm": gguf.MODEL_ARCH.STABLELM,
     "olmo2": gguf.MODEL_ARCH.OLMO2,
@@ -134,7 +135,8 @@ def add_keys(writer, config, tensors):
             add(value)
     if config["model_type"] == "apertus":
         add_xielu_keys(writer, tensors)
-    add_rope_keys(writer, config, first("head_dim") or hidden // heads)
+    if config["model_type"] != "gpt2":
+        add_rope_keys(writer, config, first("head_dim") or hidden // heads)
     wider.add_keys(writer, config)
     mixtures.add_keys(writer, config)
 
@@ -249,6 +251,8 @@ def rearranged(tensors, config):
                 yield f"blk.{match[1]}.ffn_{part}_{kind}.weight", half
         elif match := re.match(r"model\.layers\.(\d+)\.(self_attn\.attn|mlp\.ffn)_sub_norm\.weight", name):
             yield f"blk.{match[1]}.{match[2].split('.')[1]}_sub_norm.weight", array
+        elif model_type == "gpt2" and re.search(r"\.(c_\w+)\.weight$", name):
+            yield name, np.ascontiguousarray(array.T)
         elif ".act_fn." in name:
             continue  # these are keys
         elif name.endswith("e_score_correction_bias"):

@@ -21,8 +21,8 @@ void draw_attention(Description& d, RandomCase& random) {
   if (random.one_in(2)) c.attention_scale = random.between(0.1, 1);
   if (random.one_in(4)) c.attention_soft_cap = random.between(1, 20);
   d.rope = with_pairing(plain_config(c.head_dim), random.any<Pairing>(2));
-  c.gates_attention = random.one_in(4);
-  if (c.gates_attention && random.one_in(2)) d.vectors.push_back(LayerVector::attention_gate_bias);
+  if (random.one_in(4)) c.attention_gate = random.one_in(2) ? AttentionGate::heads : AttentionGate::elements;
+  if (c.attention_gate != AttentionGate::none && random.one_in(2)) d.vectors.push_back(LayerVector::attention_gate_bias);
   if (random.one_in(3)) d.vectors.push_back(LayerVector::sinks);
   if (random.one_in(4)) d.vectors.push_back(LayerVector::attention_sub_norm);
   if (random.one_in(3)) d.vectors.insert(d.vectors.end(), {LayerVector::query_bias, LayerVector::key_bias, LayerVector::value_bias});
@@ -63,7 +63,7 @@ void draw_feed_forward(Description& d, RandomCase& random) {
 
 void draw_per_layer(Description& d, RandomCase& random) {
   PerLayerConfig& p = d.config.per_layer;
-  p = {.size = random.whole(1, 9), .vocabulary_size = random.whole(1, d.config.vocabulary_size)};
+  p = {.size = random.whole(1, 9), .vocabulary_size = random.whole(0, d.config.vocabulary_size)};
   d.model_vectors.push_back(ModelVector::per_layer_projection_norm);
   d.vectors.push_back(LayerVector::per_layer_norm);
   if (random.one_in(2)) d.vectors.push_back(LayerVector::layer_scale);

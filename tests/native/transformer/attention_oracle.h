@@ -29,10 +29,11 @@ class AttentionOracle {
         const Row sum = weighted(weights_[layer].back(), values_[owner], head);
         attended.insert(attended.end(), sum.begin(), sum.end());
       }
-      if (c_.gates_attention) {
+      if (c_.attention_gate != AttentionGate::none) {
         const std::vector<float>& bias = model_.vector(layer, LayerVector::attention_gate_bias);
         const Row gates = times(model_.matrix(layer, LayerMatrix::attention_gate), inputs[t], bias);
-        for (std::size_t i = 0; i < attended.size(); ++i) attended[i] *= sigmoid(gates[i]);
+        const std::size_t span = attended.size() / gates.size();
+        for (std::size_t i = 0; i < attended.size(); ++i) attended[i] *= sigmoid(gates[i / span]);
       }
       attended = normalized(c_.norm, attended, model_.vector(layer, LayerVector::attention_sub_norm));
       out.push_back(times(model_.matrix(layer, LayerMatrix::output), attended, model_.vector(layer, LayerVector::output_bias)));
@@ -158,10 +159,22 @@ class AttentionOracle {
       for (std::size_t i = 0; i < key.size(); ++i) score += query[i] * key[i];
       score *= scale;
       if (c_.attention_soft_cap != 0) score = c_.attention_soft_cap * std::tanh(score / c_.attention_soft_cap);
+      if (c_.relative_buckets > 0) score += model_.vector(ModelVector::relative_bias)[bucket_of(at - t) * c_.heads + head];
       sum += weights[at] = std::exp(score);
     }
     for (double& weight : weights) weight /= sum;
     return weights;
+  }
+
+  // transformers, modeling_mpnet.py: MPNetEncoder.relative_position_bucket().
+  int bucket_of(int relative) const {
+    const int side = c_.relative_buckets / 2, exact = side / 2, distance = std::abs(relative);
+    int bucket = distance;
+    if (distance >= exact) {
+      const double part = std::log(1.0 * distance / exact) / std::log(1.0 * c_.relative_max_distance / exact);
+      bucket = std::min(exact + static_cast<int>(part * (side - exact)), side - 1);
+    }
+    return bucket + (relative > 0 ? side : 0);
   }
 
   Row weighted(const Row& weights, const Heads& values, int head) const {

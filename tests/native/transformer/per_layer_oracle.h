@@ -13,14 +13,14 @@ class PerLayerOracle {
   // Hidden states of one token after the embedding; returns its streams, one without AltUp.
   Rows begin(int token, const Row& x) {
     embeddings_.emplace_back();
-    const TestMatrix& table = model_.matrix(ModelMatrix::per_layer_embedding);
     const Row projected = times(model_.matrix(ModelMatrix::per_layer_projection), x);
     const int row = token < p_.vocabulary_size ? token : 0;
     for (int layer = 0; layer < c_.layers; ++layer) {
       Row part;
       for (int i = layer * p_.size; i < (layer + 1) * p_.size; ++i) part.push_back(projected[i] / std::sqrt(1.0 * c_.hidden_size));
       part = normalized(c_.norm, part, model_.vector(ModelVector::per_layer_projection_norm));
-      for (int i = 0; i < p_.size; ++i) {
+      for (int i = 0; i < p_.size && p_.vocabulary_size > 0; ++i) {
+        const TestMatrix& table = model_.matrix(ModelMatrix::per_layer_embedding);
         const double embedding = table.values[row * table.columns + layer * p_.size + i] * std::sqrt(1.0 * p_.size);
         part[i] = (part[i] + embedding) / std::sqrt(2.0);
       }

@@ -24,7 +24,7 @@ inline Description delta_hybrid(bool is_tiled) {
   const RecurrenceConfig sizes = {.kernel = 4, .inner = 28, .heads = 4, .key_heads = 2, .key_size = 6, .is_tiled = is_tiled};
   Description d = hybrid(is_tiled ? "gated delta networks, tiled" : "gated delta networks", Recurrence::delta, sizes,
                          is_tiled ? LayerVector::decay : LayerVector::decay_log);
-  d.config.gates_attention = true, d.config.query_key_norm = QueryKeyNorm::head;
+  d.config.attention_gate = AttentionGate::elements, d.config.query_key_norm = QueryKeyNorm::head;
   d.vectors.insert(d.vectors.end(), {LayerVector::query_norm, LayerVector::key_norm});
   if (is_tiled) d.vectors.push_back(LayerVector::attention_gate_bias);
   return d;

@@ -111,7 +111,7 @@ TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
   unused.config.recurrence = {.kernel = 4, .inner = kMost, .heads = 1, .key_heads = 1};
   EXPECT_EQ(Weights().configure(unused.config, unused.layers.data()), Status::model_shape_out_of_range);
   Description gated = latent(0);
-  gated.config.gates_attention = true;
+  gated.config.attention_gate = AttentionGate::elements;
   EXPECT_EQ(Weights().configure(gated.config, gated.layers.data()), Status::model_shape_out_of_range);
 }
 

@@ -188,6 +188,7 @@ class TestModel {
   }
 
   int size_of(ModelVector slot) const {
+    if (slot == ModelVector::relative_bias) return config().relative_buckets * config().heads;
     if (slot == ModelVector::head_bias) return config().vocabulary_size;
     if (slot == ModelVector::dense_1_bias) return config().dense[0].size;
     if (slot == ModelVector::dense_2_bias) return config().dense[1].size;
@@ -209,7 +210,7 @@ class TestModel {
     if (!mixes_tokens(layer_config(layer)) && is_around_mixer(slot)) return 0;
     if (!layer_config(layer).has_feed_forward && is_of_feed_forward(slot)) return 0;
     switch (slot) {
-      case LayerVector::attention_gate_bias:
+      case LayerVector::attention_gate_bias: return gate_size(c.attention_gate, c.heads, head_dim(layer));
       case LayerVector::attention_sub_norm:
       case LayerVector::query_bias: return c.heads * head_dim(layer);
       case LayerVector::key_bias: return keys;
@@ -247,7 +248,7 @@ class TestModel {
     for (int i = 0, columns = c.hidden_size; i < kMaxDense && c.dense[i].size > 0; columns = c.dense[i++].size)
       add_matrix(kWholeModel, static_cast<int>(ModelMatrix::dense_1) + i, 0, c.dense[i].size, columns);
     if (p.size == 0) return;
-    add_matrix(ModelMatrix::per_layer_embedding, 0, p.vocabulary_size, c.layers * p.size);
+    if (p.vocabulary_size > 0) add_matrix(ModelMatrix::per_layer_embedding, 0, p.vocabulary_size, c.layers * p.size);
     add_matrix(ModelMatrix::per_layer_projection, 0, c.layers * p.size, c.hidden_size);
     for (int part = 0; part < p.streams - 1; ++part) {
       add_matrix(ModelMatrix::streams_in, part, c.hidden_size, c.hidden_size);
@@ -263,7 +264,8 @@ class TestModel {
     if (has_own_keys(layer)) add_matrix(layer, LayerMatrix::key, 0, keys, c.hidden_size);
     if (has_own_keys(layer) && !layer_config(layer).values_are_keys) add_matrix(layer, LayerMatrix::value, 0, keys, c.hidden_size);
     add_matrix(layer, LayerMatrix::output, 0, c.hidden_size, queries);
-    if (c.gates_attention) add_matrix(layer, LayerMatrix::attention_gate, 0, queries, c.hidden_size);
+    if (const int gates = gate_size(c.attention_gate, c.heads, head_dim(layer)); gates > 0)
+      add_matrix(layer, LayerMatrix::attention_gate, 0, gates, c.hidden_size);
   }
 
   void add_recurrence(int layer) {

@@ -199,6 +199,26 @@ inline Description gemma3n(int active_stream) {
   return d;
 }
 
+// Embeddings of positions instead of RoPE, in a decoder: GPT-2.
+inline Description gpt2() {
+  Description d = neox();
+  d.name = "GPT-2", d.config.is_parallel = d.config.is_gated = false, d.config.positions = 60;
+  d.rope_of = {kNoRope, kNoRope};
+  d.vectors.erase(std::find(d.vectors.begin(), d.vectors.end(), LayerVector::gate_bias));
+  return d;
+}
+
+// Norms before and after each block, long convolutions, a window, and a gate for each head: LFM3.
+inline Description lfm3() {
+  Description d = gemma();
+  const int hidden = d.config.hidden_size;
+  d.name = "LFM3", d.config.attention_soft_cap = d.config.logit_soft_cap = 0, d.config.attention_gate = AttentionGate::heads;
+  d.config.recurrence = {.kernel = 7, .inner = hidden, .heads = 1, .key_heads = 1};
+  d.layers[1].recurrence = Recurrence::convolution, d.layers[1].has_attention = false;
+  d.vectors.push_back(LayerVector::convolution);
+  return d;
+}
+
 // Norms of the sum with all biases, positions, types, and dense layers after pooling: BERT.
 inline Description bert() {
   Description d = gpt_j();
@@ -221,14 +241,47 @@ inline Description bert() {
   return d;
 }
 
+// Biases of distances beside embeddings of positions: MPNet.
+inline Description mpnet() {
+  Description d = bert();
+  d.name = "MPNet", d.config.token_types = 0, d.config.relative_buckets = 10, d.config.relative_max_distance = 12;
+  d.model_vectors.push_back(ModelVector::relative_bias);
+  return d;
+}
+
+// Embeddings of each layer that are only a projection, read in both directions, and a map of each token: EmbeddingGemma 2.
+inline Description embedding_gemma2() {
+  Description d = gemma4();
+  d.name = "EmbeddingGemma 2", d.config.is_causal = false, d.config.per_layer.vocabulary_size = 0;
+  d.config.dense[0] = {9, false, {}}, d.config.projects_tokens = true;
+  d.has_head = false;
+  return d;
+}
+
 inline std::vector<Description> every_float_model() {
-  std::vector<Description> all = {llama(),         gpt_j(),          neox(),
-                                  gemma(),         olmo(),           stable_lm(),
-                                  experts(true),   experts(false),   experts(true, false),
-                                  shared_expert(), normed_experts(), sub_norms(),
-                                  xielu(),         gpt_oss(),        llama4(),
-                                  latent(0),       latent(6),        gemma4(),
-                                  gemma3n(0),      gemma3n(2),       stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
+  std::vector<Description> all = {llama(),
+                                  gpt_j(),
+                                  neox(),
+                                  gemma(),
+                                  olmo(),
+                                  stable_lm(),
+                                  experts(true),
+                                  experts(false),
+                                  experts(true, false),
+                                  shared_expert(),
+                                  normed_experts(),
+                                  sub_norms(),
+                                  xielu(),
+                                  gpt_oss(),
+                                  llama4(),
+                                  latent(0),
+                                  latent(6),
+                                  gemma4(),
+                                  gemma3n(0),
+                                  gemma3n(2),
+                                  gpt2(),
+                                  lfm3(),
+                                  stored("16 bits", {WeightFormat::f16, WeightFormat::bf16})};
   for (const Description& description : every_recurrent_model()) all.push_back(description);
   return all;
 }

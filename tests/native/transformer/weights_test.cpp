@@ -27,7 +27,7 @@ std::vector<float> values_of(const WeightMatrix& matrix) {
 const WeightMatrix& held_at(const Weights& weights, int layer, int at, int part) {
   if (layer == kWholeModel) {
     const auto name = static_cast<ModelMatrix>(at);
-    return name >= ModelMatrix::streams_in ? weights.stream(name, part) : weights[name];
+    return name == ModelMatrix::streams_in || name == ModelMatrix::streams_out ? weights.stream(name, part) : weights[name];
   }
   const LayerWeights& held = weights.layer(layer);
   const auto name = static_cast<LayerMatrix>(at);

@@ -44,7 +44,7 @@ std::vector<float> hidden_of(const TestModel& model, const Weights& weights, con
 
 std::vector<Description> float_models_and_encoders() {
   std::vector<Description> all = every_float_model();
-  all.push_back(bert());
+  for (const Description& encoder : {bert(), mpnet(), embedding_gemma2()}) all.push_back(encoder);
   return all;
 }
 
@@ -117,6 +117,33 @@ TEST(WholeTexts, BecomeVectors) {
   for (double& x : inner) x = std::tanh(x);
   const oracle::Row exact = oracle::times(dense(1), inner, bias(ModelVector::dense_2_bias));
   for (int i = 0; i < 5; ++i) EXPECT_NEAR(scores[5 + i], exact[i], 1e-5);
+}
+
+// The largest element of the projected tokens isn't the projection of the largest elements.
+TEST(WholeTexts, AreProjectedBeforeTheyArePooled) {
+  const TestModel model(embedding_gemma2());
+  const LoadedWeights weights(model);
+  Texts texts(model);
+  const std::vector<int> lengths = {3, 8}, tokens = text(model, 11, 29);
+  ASSERT_EQ(texts.begin(lengths, nullptr), Status::ok);
+  Forward forward;
+  ASSERT_EQ(forward.run(weights, texts, tokens.data()), Status::ok);
+  TextVectors vectors;
+  const int width = model.config().hidden_size, size = 9;
+  std::vector<float> largest(2 * size), mean(largest);
+  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::max, true, largest.data()), Status::ok);
+  ASSERT_EQ(vectors.write(weights, texts, forward, Pooling::mean, true, mean.data()), Status::ok);
+  const TestMatrix& dense = model.matrix(ModelMatrix::dense_1);
+  for (int i = 0; i < size; ++i) {
+    double most = -INFINITY, sum = 0;
+    for (int t = 3; t < 11; ++t) {
+      const float* hidden = forward.hidden() + t * width;
+      const double projected = oracle::times(dense, oracle::Row(hidden, hidden + width), {})[i];
+      most = std::max(most, projected), sum += projected;
+    }
+    EXPECT_NEAR(largest[size + i], most, 1e-5);
+    EXPECT_NEAR(mean[size + i], sum / 8, 1e-5);
+  }
 }
 
 TEST(WholeTexts, Refuses) {

@@ -24,6 +24,7 @@ const LIMIT = 1e-4;
 // llama.cpp computes GELU from an f16 table.
 const LLAMA_CPP_LIMITS = {
   bert: 5e-3,
+  distilbert: 5e-3,
   xlm_roberta: 5e-3,
   modernbert: 5e-3,
   jina_embeddings_v3: 5e-3,

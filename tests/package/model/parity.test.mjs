@@ -23,6 +23,7 @@ const LLAMA_CPP_LIMITS = {
   gemma2: 5e-3,
   gemma3: 5e-3,
   phi: 5e-3,
+  gpt2: 5e-3,
   gpt_neox: 5e-3,
   gpt_neox_sequential: 5e-3,
   starcoder2: 5e-3,

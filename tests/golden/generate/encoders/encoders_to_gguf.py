@@ -18,6 +18,7 @@ from to_gguf import HERE, add_vocabulary  # noqa: E402
 
 ARCHITECTURES = {
     "bert": gguf.MODEL_ARCH.BERT,
+    "distilbert": gguf.MODEL_ARCH.BERT,
     "xlm_roberta": gguf.MODEL_ARCH.BERT,
     "modernbert": gguf.MODEL_ARCH.MODERN_BERT,
     "nomic_bert_own_names": gguf.MODEL_ARCH.NOMIC_BERT,
@@ -44,25 +45,26 @@ def convert(name, folder):
 
     architecture = ARCHITECTURES[name]
     writer = gguf.GGUFWriter(folder / "model.gguf", gguf.MODEL_ARCH_NAMES[architecture])
-    layers, hidden = first("num_hidden_layers", "n_layer"), first("hidden_size", "n_embd")
-    heads = first("num_attention_heads", "n_head")
+    layers, hidden = first("num_hidden_layers", "n_layer", "n_layers"), first("hidden_size", "n_embd", "dim")
+    heads = first("num_attention_heads", "n_head", "n_heads")
     unused = config["pad_token_id"] + 1 if config["model_type"] == "xlm-roberta" else 0
     writer.add_name("tiny")
     writer.add_block_count(layers)
     writer.add_context_length(first("max_position_embeddings", "n_positions") - unused)
     writer.add_embedding_length(hidden)
-    writer.add_feed_forward_length(first("intermediate_size", "n_inner"))
+    writer.add_feed_forward_length(first("intermediate_size", "n_inner", "hidden_dim"))
     writer.add_head_count(heads)
     writer.add_head_count_kv(first("num_key_value_heads") or heads)
     writer.add_causal_attention(False)
     writer.add_pooling_type(POOLING)
     optional = {
-        writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
+        writer.add_layer_norm_eps: first("layer_norm_eps", "layer_norm_epsilon", "norm_eps")
+        or (1e-12 if name == "distilbert" else None),
         writer.add_layer_norm_rms_eps: first("rms_norm_eps"),
         writer.add_key_length: first("head_dim"),
         writer.add_value_length: first("head_dim"),
         writer.add_sliding_window: first("local_attention", "sliding_window"),
-        writer.add_token_type_count: first("type_vocab_size"),
+        writer.add_token_type_count: first("type_vocab_size") or (1 if name == "distilbert" else None),  # without a tensor of types
     }
     for add, value in optional.items():
         if value is not None:

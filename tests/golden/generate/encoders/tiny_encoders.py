@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tiny_models import distribution, generator, make_folders, write_expected  # noqa: E402
+from tiny_models import RANDOM_BUFFERS, distribution, generator, make_folders, write_expected  # noqa: E402
 from tiny_models_configs import VOCABULARY  # noqa: E402
 from tiny_models_vocabulary import FIRST_TEXT_TOKEN, write_tokenizer  # noqa: E402
 
@@ -72,6 +72,29 @@ GEMMA = {
     "tie_word_embeddings": True,
 }
 
+MPNET = {"model_type": "mpnet", **SIZES, **LAYER_NORM, "num_attention_heads": 4, "relative_attention_num_buckets": 32}
+DISTILBERT = {"model_type": "distilbert", "vocab_size": VOCABULARY, "dim": 30, "hidden_dim": 44, "n_layers": 3, "n_heads": 5,
+              "max_position_embeddings": 96, "pad_token_id": 0}
+EMBEDDING_GEMMA2 = {
+    "model_type": "embedding_gemma2_text",
+    **SIZES,
+    "rms_norm_eps": 0.01,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 3,
+    "head_dim": 4,
+    "global_head_dim": 8,
+    "num_global_key_value_heads": 2,
+    "sliding_window": 5,
+    "hidden_size_per_layer_input": 10,
+    "embedding_dim": 28,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+    "rope_parameters": {
+        "full_attention": {"rope_type": "default", "rope_theta": 1000.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+    },
+}
+
 CONFIGS = {
     "bert": BERT,
     "bert_ranker": {**BERT, **LABEL, "hidden_act": "gelu_new"},
@@ -91,6 +114,12 @@ CONFIGS = {
     "eurobert": {"model_type": "eurobert", **SIZES, "rms_norm_eps": 0.01, "num_key_value_heads": 1,
                  "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}},
     "gemma_embedding": GEMMA,
+    "mpnet": MPNET,
+    # the class uses 32 of its buckets
+    "mpnet_ranker": {**MPNET, **LABEL, "relative_attention_num_buckets": 37},
+    "distilbert": DISTILBERT,
+    "distilbert_ranker": {**DISTILBERT, **LABEL, "activation": "relu"},
+    "embedding_gemma2": EMBEDDING_GEMMA2,
     "qwen3_embedding": {"model_type": "qwen3", **SIZES, "rms_norm_eps": 0.01, "num_key_value_heads": 1, "head_dim": 8,
                         "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0},
                         "tie_word_embeddings": True},
@@ -112,6 +141,13 @@ SENTENCE = {
         "normalizes": True,
         "prompts": {"query": "task, search! query, ", "document": "title, none! text, "},
         "default_prompt_name": "document",
+    },
+    "mpnet": {"pooling": "mean", "normalizes": True},
+    "distilbert": {"pooling": "mean"},
+    "embedding_gemma2": {
+        "pooling": "mean",
+        "normalizes": True,
+        "prompts": {"query": "task, search! query, ", "document": "title, none! text, "},
     },
     "mistral_embedding": {"pooling": "mean"},
     "qwen3_embedding": {"pooling": "lasttoken", "normalizes": True, "prompts": {"query": "Query. ", "document": ""}},
@@ -152,7 +188,8 @@ def random_encoder(name, config):
     auto = AutoModelForSequenceClassification if "ranker" in name else AutoModel
     model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
+        buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(RANDOM_BUFFERS)]
+        for parameter_name, parameter in [*model.named_parameters(), *buffers]:
             random = generator(f"{name}/{parameter_name}").standard_normal(parameter.shape)
             center, spread = distribution(parameter_name, parameter, config.model_type)
             parameter.copy_(torch.from_numpy(center + spread * random))
@@ -201,7 +238,8 @@ def sentences(name, folder, pooling, dense=(), normalizes=False, prompts=None, d
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer_config) + "\n", encoding="utf-8")
     modules = [Transformer(str(folder), model_kwargs={"attn_implementation": "eager"})]
     modules[0].max_seq_length = SIZES["max_position_embeddings"] - 2  # more than some configs say
-    width = CONFIGS[name]["hidden_size"]
+    config = CONFIGS[name]
+    width = next(config[key] for key in ("embedding_dim", "hidden_size", "dim") if key in config)
     modules.append(Pooling(width, pooling))
     for index, size in enumerate(dense):
         layer = Dense(width, size, bias=False, activation_function=torch.nn.Identity())

@@ -1,8 +1,8 @@
-"""Writes web/src/runtime/model/config/class_defaults.ts: what the config classes of transformers have for keys that a config.json leaves
-out, and other names of their keys.
+"""Writes web/src/runtime/model/config/class_defaults.ts and class_aliases.ts: what the config classes of transformers have for keys that a
+config.json leaves out, and other names of their keys.
 
-    python class_defaults.py           write the file
-    python class_defaults.py --check   compare it
+    python class_defaults.py           write the files
+    python class_defaults.py --check   compare them
 """
 
 import dataclasses
@@ -14,8 +14,8 @@ from pathlib import Path
 from transformers import CONFIG_MAPPING
 
 ROOT = Path(__file__).parents[4]
-MODEL = ROOT / "web" / "src" / "model"
-FILE = MODEL / "architectures" / "class_defaults.ts"
+MODEL = ROOT / "web" / "src" / "runtime" / "model"
+DEFAULTS, ALIASES = (MODEL / "config" / name for name in ("class_defaults.ts", "class_aliases.ts"))
 WIDTH = 120
 
 # Not numbers of the text model, or read in another way: the RoPE by ropeConfig(), windows by rows of architectures, the
@@ -26,22 +26,26 @@ SAME_CLASS = {"kimi_k2": "deepseek_v3"}
 # Configs of V2's own code leave this out where there are no experts.
 EXCEPTIONS = {"deepseek_v2": ["n_routed_experts"]}
 HEAD = """\
-// What the config classes of transformers have for keys that a config.json leaves out, and other names of their keys. Written by
-// tests/golden/generate/fields/class_defaults.py: only keys that this package reads, without those that are off by default.
+// What the config classes of transformers have for keys that a config.json leaves out. Written by tests/golden/generate/fields/class_defaults.py:
+// only keys that this package reads, without those that are off by default.
 
 type Defaults = Readonly<Record<string, number | string | boolean | readonly number[]>>;
 
 """
+ALIASES_HEAD = "// Other names of keys in the config classes of transformers. Written by tests/golden/generate/fields/class_defaults.py.\n\n"
 
 
 def main():
-    text = HEAD + table("CLASS_DEFAULTS", "The defaults of a class, by `model_type`.", "Defaults", defaults())
-    text += "\n" + table("CLASS_ALIASES", "Names that a class reads as those of other keys, before these.",
-                         "Readonly<Record<string, string>>", aliases())
-    if "--check" in sys.argv:
-        print("same" if FILE.read_text() == text else "differs")
-    else:
-        FILE.write_text(text)
+    texts = {
+        DEFAULTS: HEAD + table("CLASS_DEFAULTS", "The defaults of a class, by `model_type`.", "Defaults", defaults()),
+        ALIASES: ALIASES_HEAD + table("CLASS_ALIASES", "Names that a class reads as those of other keys, before these.",
+                                      "Readonly<Record<string, string>>", aliases()),
+    }
+    for file, text in texts.items():
+        if "--check" in sys.argv:
+            print(f"{file.name}: {'same' if file.read_text() == text else 'differs'}")
+        else:
+            file.write_text(text)
 
 
 def table(name, comment, kind, rows):
@@ -68,7 +72,7 @@ def key_of(name):
 
 def classes():
     """The text class of each model type that the package runs and transformers has."""
-    sources = [path.read_text() for path in (MODEL / "architectures").glob("*.ts")]
+    sources = [path.read_text() for path in (MODEL / "architectures").rglob("*.ts")]
     names = {name for source in sources for list_ in re.findall(r"huggingFace: \[([^\]]*)\]", source) for name in re.findall(r'"([^"]+)"', list_)}
     found = {name: CONFIG_MAPPING[SAME_CLASS.get(name, name)] for name in sorted(names) if SAME_CLASS.get(name, name) in CONFIG_MAPPING}
     return {name: (getattr(found_class, "sub_configs", None) or {}).get("text_config", found_class) for name, found_class in found.items()}
@@ -76,7 +80,7 @@ def classes():
 
 def keys_read():
     """Every word in quotation marks in the sources of the model: more than the keys, but no key is missing."""
-    sources = [path.read_text() for path in MODEL.rglob("*.ts") if path != FILE]
+    sources = [path.read_text() for path in MODEL.rglob("*.ts") if path not in (DEFAULTS, ALIASES)]
     return {word for source in sources for word in re.findall(r'"(\w+)"', source)}
 
 

@@ -131,7 +131,7 @@ def auto_class(config):
         return transformers.AutoModelForImageTextToText
     if architecture.endswith("SequenceClassification"):
         return transformers.AutoModelForSequenceClassification
-    return transformers.AutoModelForCausalLM if architecture.endswith(("LM", "Generation")) else transformers.AutoModel
+    return transformers.AutoModelForCausalLM if architecture.endswith(("LM", "LMHeadModel", "Generation")) else transformers.AutoModel
 
 
 class Mistral4(transformers.Mistral4ForCausalLM):

@@ -14,6 +14,21 @@ SIZES = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
+# Heads of another size than hidden / heads, a window that the prompt is longer than, and kinds of layers in no period.
+LFM3 = {
+    "model_type": "lfm3",
+    **SIZES,
+    "num_hidden_layers": 6,
+    "norm_eps": 0.01,
+    "head_dim": 8,
+    "sliding_window": 10,
+    "conv_L_cache": 7,
+    "layer_types": ["conv", "sliding_attention", "full_attention", "conv", "full_attention", "sliding_attention"],
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "proportional", "rope_theta": 1000.0, "partial_rotary_factor": 0.5},
+    },
+}
 LFM2 = {**SIZES, "norm_eps": 1e-5, **rope(1000.0), "layer_types": ["conv", "conv", "full_attention", "conv"]}
 # Three value heads for each key head, of another size than keys. llama.cpp has one size for both.
 QWEN = {
@@ -133,6 +148,17 @@ MAMBA = {
 CONFIGS = {
     "lfm2": {"model_type": "lfm2", **LFM2, "conv_L_cache": 3, "block_multiple_of": 4},
     "lfm2_bias": {"model_type": "lfm2", **LFM2, "conv_L_cache": 5, "conv_bias": True, "block_auto_adjust_ff_dim": False},
+    "lfm3": LFM3,
+    "lfm3_plain": {
+        **LFM3,
+        "conv_L_cache": 5,
+        "conv_bias": True,
+        "attention_bias": True,
+        "use_sandwich_norm": False,
+        "use_attention_gate": False,
+        "tie_word_embeddings": False,
+        "num_key_value_heads": 3,
+    },
     "lfm2_moe": {"model_type": "lfm2_moe", **LFM2, **EXPERTS, "conv_L_cache": 3, "num_dense_layers": 1},
     "qwen3_next": {"model_type": "qwen3_next", **QWEN, **SHARED},
     "qwen3_next_sizes": {
@@ -214,7 +240,7 @@ CONFIGS = {
 
 # No bias of the convolution's projections, and one size of keys and values; Granite has RoPE only without mamba layers; the
 # converter orders rows of Bamba's queries and keys as if all of a head were rotated, and multiplies biases of Falcon-H1 like weights.
-NOT_IN_GGUF = {"lfm2_bias", "qwen3_next_sizes", "granitemoehybrid_rope", "bamba", "falcon_h1_bias"}
+NOT_IN_GGUF = {"lfm2_bias", "lfm3_plain", "qwen3_next_sizes", "granitemoehybrid_rope", "bamba", "falcon_h1_bias"}
 
 
 def distribution(name):

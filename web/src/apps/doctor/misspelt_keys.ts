@@ -7,7 +7,8 @@ import { textConfigOf } from "../../core/config/huggingface.js";
 import { SIZE_KEYS, type TextConfig } from "../../core/config/huggingface_rope.js";
 import { CONFIG_KEYS } from "../../core/config/read_config.js";
 import { ggufSourceOf } from "../../core/config/rope_config.js";
-import { CLASS_ALIASES, CLASS_DEFAULTS } from "../../runtime/model/config/class_defaults.js";
+import { CLASS_ALIASES } from "../../runtime/model/config/class_aliases.js";
+import { CLASS_DEFAULTS } from "../../runtime/model/config/class_defaults.js";
 import type { Finding } from "./diagnosis.js";
 
 /** Keys of a config.json that decide its RoPE and the layers that have it, beside those of CONFIG_KEYS and SIZE_KEYS. */

@@ -5,7 +5,7 @@ import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
 
 /** Families whose positions are vectors of the checkpoint, one for each position. */
 const LEARNED = ["gpt2", "gpt_neo", "gpt_bigcode", "opt"];
-const LEARNED_ENCODERS = ["bert", "roberta", "xlm-roberta", "camembert"];
+const LEARNED_ENCODERS = ["bert", "distilbert", "mpnet", "roberta", "xlm-roberta", "camembert"];
 const ALIBI = ["bloom", "mpt", "refact", "jais", "jina-bert-v2"];
 const RECURRENT = ["mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "rwkv6qwen2", "arwkv7"];
 

@@ -11,6 +11,7 @@ const kinds = (full_attention: LayerRope, sliding_attention: LayerRope): Layers 
 // The classes take the RoPE from rope_parameters, by kind of layer, or have their own.
 const UNREAD = "rope_scaling rope_theta partial_rotary_factor";
 
+const PLAIN = { gguf_sliding: "plain" } as const;
 const FULL = { theta_key: "rope_theta", scaled: true };
 const GEMMA = kinds({ ...FULL, rope_theta: 1e6 }, { rope_theta: 1e4, theta_key: "rope_local_base_freq" });
 const GLOBAL_HEAD = { head_dim: 512, head_dim_key: "global_head_dim" };
@@ -45,27 +46,27 @@ export const layeredRows = (): readonly FamilyRow[] => [
   ...paired("half", [
     {
       hf: "gemma3 gemma3_text t5gemma2_text t5gemma2_decoder", gguf: "gemma3 gemma-embedding",
-      head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, gguf_sliding: "plain",
+      head_dim: 256, softmax: QUERY_SCALAR, wide_softmax_blocks: 62, layers: GEMMA, ...PLAIN,
       max_position_embeddings: 131072,
     },
     {
-      hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, gguf_sliding: "plain",
+      hf: "gemma3n gemma3n_text", gguf: "gemma3n", head_dim: 256, softmax: 1, layers: GEMMA, ...PLAIN,
       max_position_embeddings: 32768,
     },
     {
-      hf: "embedding_gemma2_text", head_dim: 256, softmax: 1, unread: UNREAD,
+      hf: "embedding_gemma2_text", gguf: "gemma-embedding2", head_dim: 256, softmax: 1, unread: UNREAD, ...PLAIN,
       layers: kinds({ rope_theta: 1e6, ...GLOBAL_HEAD }, { rope_theta: 1e4 }),
     },
     {
       hf: "gemma4 gemma4_text gemma4_unified gemma4_unified_text", gguf: "gemma4 gemma4-assistant",
-      head_dim: 256, reads_partial: false, softmax: 1, layers: GEMMA_4, unread: UNREAD, gguf_sliding: "plain",
+      head_dim: 256, reads_partial: false, softmax: 1, layers: GEMMA_4, unread: UNREAD, ...PLAIN,
       max_position_embeddings: 131072,
     },
     {
       hf: "diffusion_gemma_text",
       head_dim: 256, softmax: 1, layers: GEMMA_4, unread: UNREAD, max_position_embeddings: 131072,
     },
-    { hf: "modernbert modernbert-decoder", gguf: "modern-bert", derives_head_dim: true, layers: MODERNBERT, gguf_sliding: "plain" },
+    { hf: "modernbert modernbert-decoder", gguf: "modern-bert", derives_head_dim: true, layers: MODERNBERT, ...PLAIN },
     { hf: "ultrabert", layers: kinds({ rope_theta: 2560000, needs_keys: true }, { rope_theta: 1e4, needs_keys: true }) },
     {
       hf: "olmo3", gguf: "olmo2", gguf_sliding: "base",
@@ -84,16 +85,16 @@ export const layeredRows = (): readonly FamilyRow[] => [
     },
     {
       hf: "mimo_v2_flash", gguf: "mimo2",
-      head_dim: 192, partial_rotary_factor: 0.334, unread: `${UNREAD} swa_rope_theta`, gguf_sliding: "plain",
+      head_dim: 192, partial_rotary_factor: 0.334, unread: `${UNREAD} swa_rope_theta`, ...PLAIN,
       layers: kinds({ rope_theta: 5e6 }, { rope_theta: 1e4 }),
     },
     {
       hf: "step3p5 step3p7", gguf: "step35",
-      ...HEAD_128, reads_partial: true, unread: "partial_rotary_factor", softmax: QUERY_KEY, gguf_sliding: "plain", gguf_halves_full: true,
+      ...HEAD_128, reads_partial: true, unread: "partial_rotary_factor", softmax: QUERY_KEY, ...PLAIN, gguf_halves_full: true,
       layers: kinds({ ...FULL, rope_theta: 1e4, needs_keys: true }, { rope_theta: 1e4, theta_key: "rope_theta", needs_keys: true }),
     },
     {
-      hf: "lfm3", ...HEAD_128, reads_partial: false,
+      both: "lfm3", ...HEAD_128, reads_partial: false, ...PLAIN,
       layers: kinds(
         {
           rope_theta: 1e6, rope_type: "proportional", partial_means: "proportional",

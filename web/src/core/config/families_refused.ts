@@ -3,8 +3,8 @@
 /** Families without RoPE. */
 export const WITHOUT_ROPE = {
   hf:
-    "gpt2 gpt_neo gpt_bigcode bloom mpt opt t5 mt5 umt5 bert roberta xlm-roberta camembert mamba mamba2 jamba nemotron_h kimi_linear rwkv " +
-    "rwkv5 rwkv6 rwkv7 moshi_depth clvp_decoder glm5_next_text inkling_text inkling2_text inkling2_loop_text",
+    "gpt2 gpt_neo gpt_bigcode bloom mpt opt t5 mt5 umt5 bert distilbert mpnet roberta xlm-roberta camembert mamba mamba2 jamba nemotron_h " +
+    "kimi_linear rwkv rwkv5 rwkv6 rwkv7 moshi_depth clvp_decoder glm5_next_text inkling_text inkling2_text inkling2_loop_text",
   gguf:
     "gpt2 bert mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 " +
     "wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next clip",

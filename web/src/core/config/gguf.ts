@@ -276,6 +276,7 @@ function temperatureOf(
 const WITH_SLIDING_WIDTH = [
   "gemma4",
   "gemma4-assistant",
+  "gemma-embedding2",
   "laguna",
   "maple",
   "spark2_5",

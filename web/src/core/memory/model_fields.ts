@@ -32,11 +32,11 @@ export function defaultLatentConfig(): LatentConfig {
   return { latent: 0, rotated: 0, plain: 0, value: 0, query: 0 };
 }
 
-/** Gemma 3n and 4. Each layer has its own small embedding of each token, and in Gemma 3n several residual streams (AltUp, arXiv:2301.13310). @internal */
+/** Gemma 3n, Gemma 4 and EmbeddingGemma 2. Each layer has its own small embedding of each token, and in Gemma 3n several residual streams (AltUp, arXiv:2301.13310). @internal */
 export interface PerLayerConfig {
   /** of a layer's embedding; 0: there are none */
   size: number;
-  /** tokens that have them; the others have those of token 0 */
+  /** tokens that have them; the others have those of token 0. 0: all of it is a projection of the hidden states */
   vocabulary_size: number;
   /** residual streams; 0: one, without AltUp */
   streams: number;
@@ -253,8 +253,8 @@ export interface ModelConfig {
   per_layer: PerLayerConfig;
   recurrence: RecurrenceConfig;
   multipliers: Multipliers;
-  /** outputs of heads are multiplied by the sigmoid of attention_gate's product; not with latent attention */
-  gates_attention: boolean;
+  /** not with latent attention */
+  attention_gate: number;
   /** false: a token attends to its whole text, so there is no cache (encoders) */
   is_causal: boolean;
   /** x = norm(x + attention(x)) with the post-norms, and no final norm (BERT) */
@@ -263,7 +263,13 @@ export interface ModelConfig {
   positions: number;
   /** embeddings of types of tokens; 0: none */
   token_types: number;
+  /** biases of scores for this many buckets of distances, the same in all layers (T5Buckets); 0: none; not if causal */
+  relative_buckets: number;
+  /** as T5Buckets::max_distance */
+  relative_max_distance: number;
   dense: [DenseConfig, DenseConfig, DenseConfig];
+  /** the first of `dense` is of each token rather than of the pooled vector (EmbeddingGemma 2) */
+  projects_tokens: boolean;
   experts: number;
   /** as feed_forward_size, of one expert */
   expert_size: number;
@@ -302,12 +308,15 @@ export function defaultModelConfig(): ModelConfig {
     per_layer: defaultPerLayerConfig(),
     recurrence: defaultRecurrenceConfig(),
     multipliers: defaultMultipliers(),
-    gates_attention: false,
+    attention_gate: 0,
     is_causal: true,
     normalizes_residual: false,
     positions: 0,
     token_types: 0,
+    relative_buckets: 0,
+    relative_max_distance: 128,
     dense: [defaultDenseConfig(), defaultDenseConfig(), defaultDenseConfig()],
+    projects_tokens: false,
     experts: 0,
     expert_size: 0,
     shared_expert_size: 0,

@@ -152,15 +152,7 @@ function shownLayer(layer: ModelLayer): ModelLayer {
 /** Models that only embed have no cache, so their texts may be as long as the model allows. */
 function contextLengthOf({ config, trainedLength, embedding, noText }: ModelPlan, given: number | undefined): number {
   const longest = Math.min(trainedLength, embedding.maxLength ?? Infinity);
-  if (noText === undefined) return checkContext(given ?? Math.min(longest, DEFAULT_CONTEXT));
-  const length = checkContext(given ?? longest);
-  if (config.positions > 0 && length > config.positions)
-    fail(
-      "INVALID_ARGUMENT",
-      "contextLength",
-      `must be at most ${config.positions}, the positions the model has learned (got ${length})`,
-    );
-  return length;
+  return checkContext(given ?? (noText === undefined ? Math.min(longest, DEFAULT_CONTEXT) : longest), config);
 }
 
 function embeddingInfo({ config, embedding }: ModelPlan): EmbeddingInfo {

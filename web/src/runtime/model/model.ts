@@ -113,7 +113,7 @@ export class Model implements Disposable {
   session(options?: SessionOptions): Session {
     const { contextLength, checkpoints: givenCheckpoints, adapters } = checkOptions(options, SESSION_OPTIONS);
     const checkpoints = readCheckpoints(givenCheckpoints, this.#core.stateBytes);
-    const length = checkContext(contextLength ?? this.info.contextLength);
+    const length = checkContext(contextLength ?? this.info.contextLength, this.#core.plan.config);
     this.#core.checkAlive();
     this.#checkGenerates();
     return new Session(this.#parts, length, checkpoints, readAdapters(adapters, this.#core));

@@ -53,7 +53,7 @@ export function readPerplexityOptions(
   const { window: givenWindow, stride, rope, adapters, signal, onProgress } = checkOptions(options, PERPLEXITY_OPTIONS);
   const overrides = readRopeOverrides(rope);
   checkHasRope(core.plan.layers, overrides);
-  const window = wholeNumber(givenWindow ?? contextLength, 2, 2 ** 24, "window");
+  const window = wholeNumber(givenWindow ?? contextLength, 2, core.plan.config.positions || 2 ** 24, "window");
   return {
     window,
     stride: wholeNumber(stride ?? window, 1, window, "stride"),

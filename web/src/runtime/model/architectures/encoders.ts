@@ -1,11 +1,19 @@
-// Encoders: BERT, RoBERTa, ModernBERT, nomic-bert (with experts too), GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
+// Encoders: BERT, DistilBERT, RoBERTa, MPNet, ModernBERT, nomic-bert (with experts too), GTE, jina-embeddings-v3 and EuroBERT. They read a text whole.
 import * as advise from "../../../core/base/advice.js";
 import { named } from "../../files/errors.js";
 import type { ConfigReader } from "../config/config_reader.js";
 import { bothSides } from "./parts/sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, type TensorNames } from "./parts/tensor_names.js";
-import type { ActivationName, Architecture, DenseLayer, EncoderConfig, RankingHead } from "./parts/architecture.js";
+import type {
+  ActivationName,
+  Architecture,
+  DenseLayer,
+  EncoderConfig,
+  LearnedPositions,
+  RankingHead,
+} from "./parts/architecture.js";
 import { biasesIf, hiddenActivation, llama, POST_NORMS, PRE_NORMS, QKV } from "./parts/common.js";
+import { MAX_WIDTH } from "../config/limits.js";
 import { readExperts } from "./parts/experts.js";
 
 const ALL = [...QKV, "output", "up", "down"] as const;
@@ -39,6 +47,39 @@ const BERT_NAMES: TensorNames = {
     up: "intermediate.dense",
     down: "output.dense",
     feed_forward_post_norm: "output.LayerNorm",
+  },
+};
+
+const DISTILBERT_NAMES: TensorNames = {
+  ...BERT_NAMES,
+  layer: "transformer.layer.{n}.",
+  prefixes: ["distilbert."],
+  others: /^(vocab_(transform|layer_norm|projector)|qa_outputs|pre_classifier|classifier)\.|\.position_ids$/,
+  layers: {
+    query: "attention.q_lin",
+    key: "attention.k_lin",
+    value: "attention.v_lin",
+    output: "attention.out_lin",
+    attention_post_norm: "sa_layer_norm",
+    up: "ffn.lin1",
+    down: "ffn.lin2",
+    feed_forward_post_norm: "output_layer_norm",
+  },
+};
+
+/** The row of padding in its table of positions, whatever its config says. */
+const MPNET_PADDING = 1;
+const MPNET_NAMES: TensorNames = {
+  ...BERT_NAMES,
+  relative_bias: "encoder.relative_attention_bias",
+  prefixes: ["mpnet."],
+  layers: {
+    ...BERT_NAMES.layers,
+    query: "attention.attn.q",
+    key: "attention.attn.k",
+    value: "attention.attn.v",
+    output: "attention.attn.o",
+    attention_post_norm: "attention.LayerNorm",
   },
 };
 
@@ -95,7 +136,8 @@ const bert: Architecture = {
   isGated: false,
   norms: () => POST_NORMS,
   biases: () => ALL,
-  encoder: (reader) => ({ ...postNorm(reader), positions: positionsOf(reader, () => 0) }),
+  encoder: postNorm,
+  positions: (reader) => positionsOf(reader, () => 0),
   check: refuseDecoders,
   rankingHead: (reader, prefix) =>
     reader.isGguf ? ggufHead(reader, "tanh") : labelHead(reader, [`${prefix}pooler.dense`, "classifier"], "tanh"),
@@ -103,15 +145,15 @@ const bert: Architecture = {
   ggufNames: POST_NORM_NAMES,
 };
 
+const { positions: _, ...withoutPositions } = bert;
 const nomic: Architecture = {
-  ...bert,
+  ...withoutPositions,
   huggingFace: ["nomic_bert"],
   gguf: ["nomic-bert"],
   hasNoRope: false,
   activation: nomicActivation,
   isGated: true,
   biases: () => [],
-  encoder: postNorm,
   check: refusePreNorms,
   names: NOMIC_NAMES,
 };
@@ -123,11 +165,29 @@ export const ENCODER_ROWS: readonly Architecture[] = [
     ...bert,
     huggingFace: ["roberta", "xlm-roberta", "camembert"],
     gguf: [],
-    encoder: (reader) => ({
-      ...postNorm(reader),
-      positions: positionsOf(reader, () => reader.integer(["pad_token_id", ""], 1, 0) + 1),
-    }),
+    positions: (reader) => positionsOf(reader, () => reader.integer(["pad_token_id", ""], 1, 0) + 1),
     rankingHead: (reader) => labelHead(reader, ["classifier.dense", "classifier.out_proj"], "tanh"),
+  },
+  {
+    ...bert,
+    huggingFace: ["distilbert"],
+    gguf: [], // its files have the name of BERT
+    encoder: () => ({ normalizesResidual: true }),
+    epsilon: 1e-12,
+    activation: hiddenActivation("gelu", "gelu", ["activation"]),
+    feedForwardSize: (reader) => reader.integer(["hidden_dim", ""], undefined, 1, MAX_WIDTH),
+    rankingHead: (reader) => labelHead(reader, ["pre_classifier", "classifier"], "relu"),
+    names: DISTILBERT_NAMES,
+  },
+  {
+    ...bert,
+    huggingFace: ["mpnet"],
+    gguf: [],
+    encoder: () => ({ normalizesResidual: true }),
+    positions: (reader) => positionsOf(reader, () => MPNET_PADDING + 1),
+    relativePositions: mpnetBuckets,
+    rankingHead: (reader) => labelHead(reader, ["classifier.dense", "classifier.out_proj"], "tanh"),
+    names: MPNET_NAMES,
   },
   nomic,
   {
@@ -244,12 +304,20 @@ function refuseDecoders(reader: ConfigReader): void {
       reader.refuse("UNSUPPORTED_MODEL", key, `${reader.architecture} as a decoder is not supported`);
 }
 
+/** The class computes 32 buckets, whatever the rows of the table. */
+function mpnetBuckets(reader: ConfigReader): { buckets: number; maxDistance: number } {
+  const buckets = 32;
+  reader.integer(["relative_attention_num_buckets", ""], buckets, buckets);
+  return { buckets, maxDistance: 128 };
+}
+
+/** GGUF files of DistilBERT have no types. */
 function postNorm(reader: ConfigReader): EncoderConfig {
   const tokenTypes = reader.isGguf ? reader.rowsOfTensor(TYPES) : reader.integer(["type_vocab_size", ""], 2, 0);
   return { normalizesResidual: true, tokenTypes };
 }
 
-function positionsOf(reader: ConfigReader, unused: () => number): NonNullable<EncoderConfig["positions"]> {
+function positionsOf(reader: ConfigReader, unused: () => number): LearnedPositions {
   const { value, path } = reader.find(["position_embedding_type", ""]);
   if (value !== undefined && value !== "absolute")
     reader.refuse("UNSUPPORTED_MODEL", path, "only absolute positions are supported");

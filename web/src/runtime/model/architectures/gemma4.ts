@@ -1,11 +1,22 @@
-// Gemma 3n and 4: shared keys and values, and embeddings of each layer.
+// Gemma 3n, Gemma 4 and EmbeddingGemma 2: shared keys and values, and embeddings of each layer.
 import { defaultPerLayerConfig, type PerLayerConfig } from "../../../core/memory/model_fields.js";
 import type { ConfigKey, ConfigReader } from "../config/config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../config/limits.js";
-import { allButEvery, slidingWindows } from "./parts/sliding_windows.js";
+import { allButEvery, bothSides, slidingWindows } from "./parts/sliding_windows.js";
 import { llamaNames } from "./parts/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./parts/architecture.js";
-import { HEADS, HIDDEN, hiddenActivation, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS } from "./parts/common.js";
+import {
+  biasesIf,
+  HEADS,
+  HIDDEN,
+  hiddenActivation,
+  LAYERS,
+  llama,
+  POST_NORMS,
+  PRE_NORMS,
+  QK_NORMS,
+  QKV,
+} from "./parts/common.js";
 import { readExperts, withRouting } from "./parts/experts.js";
 
 const GLOBAL_HEAD_DIM = 512;
@@ -89,7 +100,7 @@ const EXPERT_NORMS = ["expert_norm", "expert_post_norm", "shared_expert_post_nor
 
 const gemma3nWindows = slidingWindows({ tokens: 512, slides: allButEvery(5) }, { slides: allButEvery(5) });
 
-/** Gemma 4 and 3n. @internal */
+/** Gemma 4 and 3n, and EmbeddingGemma 2. @internal */
 export const GEMMA4_ROWS: readonly Architecture[] = [
   gemma4,
   {
@@ -114,7 +125,89 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
     readsLayerConfig: false,
     experts: () => undefined,
   },
+  {
+    ...gemma4,
+    huggingFace: ["embedding_gemma2_text", "embedding_gemma2"],
+    gguf: ["gemma-embedding2"],
+    norms: () => [...PRE_NORMS, ...POST_NORMS, ...QK_NORMS, ...PER_LAYER_NORM],
+    biases: biasesIf("attention_bias", [...QKV, "output"]),
+    encoder: () => ({}),
+    window: embeddingWindows,
+    factors: (reader) => ({ ...gemma4.factors!(reader), logit_soft_cap: 0 }),
+    perLayer: (reader) => ({
+      ...defaultPerLayerConfig(),
+      size: reader.integer(
+        ["hidden_size_per_layer_input", "embedding_length_per_layer_input"],
+        reader.isGguf ? undefined : 512,
+        1,
+        MAX_WIDTH,
+      ),
+    }),
+    layer: embeddingLayer,
+    projection: (reader, nameOf) => {
+      const weight = `${nameOf(reader.isGguf ? "output" : "model.embedding_projection")}.weight`;
+      return { weight, size: reader.rowsOfTensor(weight) };
+    },
+    experts: () => undefined,
+    check: () => undefined,
+    names: {
+      ...gemma4.names,
+      head: "",
+      per_layer_projection: "model.ple.per_layer_model_projection",
+      per_layer_projection_norm: "model.ple.per_layer_projection_norm",
+      layers: {
+        ...gemma4.names.layers,
+        per_layer_gate: "ple_block.per_layer_input_gate",
+        per_layer_output: "ple_block.per_layer_projection",
+        per_layer_norm: "ple_block.post_per_layer_input_norm",
+      },
+    },
+  },
 ];
+
+/** A config.json has the distance that a token still sees, a GGUF file both sides. */
+function embeddingWindows(reader: ConfigReader): (layer: number) => number {
+  const windowOf = slidingWindows(
+    { tokens: 512, slides: allButEvery(6), lastIsFull: true },
+    { slides: allButEvery(6) },
+  )(reader);
+  return (layer) => {
+    const window = windowOf(layer);
+    if (window === 0) return 0;
+    return reader.isGguf ? bothSides(window) : window + 1;
+  };
+}
+
+function embeddingLayer(reader: ConfigReader): (layer: number) => LayerShape {
+  const window = embeddingWindows(reader);
+  const heads = reader.integer(HEADS);
+  const size = (config: string, gguf: string, fallback?: number): number =>
+    reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
+  const kvHeads = (key: string, byDefault: number): number => reader.integer([key, ""], byDefault, 1, heads);
+  const isListed = reader.has(PER_LAYER);
+  return (layer) => {
+    const isFull = window(layer) === 0 && !isListed;
+    const own = overridden(reader, layer);
+    const listed = ofLayer(reader, "", "attention.head_count_kv", layer);
+    return {
+      head_dim:
+        own.head_dim ??
+        (reader.isGguf && window(layer) > 0
+          ? size("", "attention.key_length_swa", size("", "attention.key_length"))
+          : isFull
+            ? size("global_head_dim", "attention.key_length", reader.isGguf ? undefined : GLOBAL_HEAD_DIM)
+            : size("head_dim", "", 256)),
+      kv_heads:
+        own.num_key_value_heads ??
+        listed ??
+        (reader.isGguf
+          ? reader.integer(["", "attention.head_count_kv"], heads, 1, heads)
+          : isFull
+            ? kvHeads("num_global_key_value_heads", 1)
+            : kvHeads("num_key_value_heads", heads)),
+    };
+  };
+}
 
 /** "vision" is about the tokens of images. */
 function refuseBothDirections(reader: ConfigReader): void {

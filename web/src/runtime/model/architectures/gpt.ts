@@ -1,12 +1,46 @@
-// GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron: layer norms, and layers whose two halves may read the same input.
+// GPT-2, GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron: layer norms, and layers whose two halves may read the same input.
 import type { Architecture } from "./parts/architecture.js";
 import type { ConfigReader } from "../config/config_reader.js";
 import { everyLayer, slidingWindows } from "./parts/sliding_windows.js";
 import { llamaNames } from "./parts/tensor_names.js";
 import { biasesIf, hiddenActivation, llama, PRE_NORMS, QK_NORMS, QKV } from "./parts/common.js";
 
-/** GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron. @internal */
+/** GPT-2, GPT-NeoX, GPT-J, StableLM, StarCoder2 and Nemotron. @internal */
 export const GPT_ROWS: readonly Architecture[] = [
+  {
+    ...llama,
+    huggingFace: ["gpt2"],
+    gguf: ["gpt2"],
+    hasNoRope: true,
+    norm: "layer",
+    activation: hiddenActivation("gelu_tanh", "gelu_tanh", ["activation_function"]),
+    isGated: false,
+    biases: () => [...QKV, "output", "up", "down"],
+    positions: (reader) => ({
+      count: reader.isGguf
+        ? reader.rowsOfTensor("position_embd.weight")
+        : reader.integer([["n_positions", "max_position_embeddings"], ""]),
+      unused: 0,
+    }),
+    factors: (reader) => (reader.boolean(["scale_attn_weights", ""], true) ? {} : { attention_scale: 1 }),
+    check: refuseOtherGpt2,
+    isTransposed: true,
+    names: {
+      layer: "transformer.h.{n}.",
+      embedding: "transformer.wte",
+      positions: "transformer.wpe",
+      final_norm: "transformer.ln_f",
+      head: "lm_head",
+      layers: {
+        attention_norm: "ln_1",
+        query_key_value: "attn.c_attn",
+        output: "attn.c_proj",
+        feed_forward_norm: "ln_2",
+        up: "mlp.c_fc",
+        down: "mlp.c_proj",
+      },
+    },
+  },
   {
     ...llama,
     huggingFace: ["gpt_neox"],
@@ -95,6 +129,13 @@ export const GPT_ROWS: readonly Architecture[] = [
     isGated: false,
   },
 ];
+
+/** What the class of GPT-2 has, and no released model. */
+function refuseOtherGpt2(reader: ConfigReader): void {
+  for (const key of ["scale_attn_by_inverse_layer_idx", "add_cross_attention"])
+    if (!reader.isGguf && reader.boolean([key, ""], false))
+      reader.refuse("UNSUPPORTED_MODEL", key, `gpt2 with ${key} is not supported`);
+}
 
 // GGUF has no key for these two; the tensors in the file show them.
 

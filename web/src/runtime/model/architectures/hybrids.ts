@@ -1,4 +1,4 @@
-// Models with recurrent layers beside those with attention: LFM2, Qwen3-Next and 3.5. Those with Mamba are in mamba.ts.
+// Models with recurrent layers beside those with attention: LFM2 and 3, Qwen3-Next and 3.5. Those with Mamba are in mamba.ts.
 import { ggufRecurrentLayers } from "../../../core/config/rope_layers.js";
 import type { RecurrenceConfig } from "../../../core/memory/model_fields.js";
 import type { ConfigReader } from "../config/config_reader.js";
@@ -6,7 +6,7 @@ import { MAX_HEADS } from "../config/limits.js";
 import { slidingWindows } from "./parts/sliding_windows.js";
 import { LLAMA_NAMES, type LayerNames, llamaNames } from "./parts/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./parts/architecture.js";
-import { HIDDEN, LAYERS, llama, PRE_NORMS, QK_NORMS } from "./parts/common.js";
+import { biasesIf, HIDDEN, LAYERS, llama, POST_NORMS, PRE_NORMS, QK_NORMS, QKV } from "./parts/common.js";
 import { readExperts, withRouting } from "./parts/experts.js";
 import { ggufWeight } from "./parts/grouped_experts.js";
 import { qwenExperts, QWEN_EXPERT_NAMES } from "./qwen.js";
@@ -35,6 +35,19 @@ const LFM2_GGUF: LayerNames = {
   recurrent_in: "shortconv.in_proj",
   recurrent_out: "shortconv.out_proj",
   convolution: "shortconv.conv",
+};
+
+const LFM3_NAMES = {
+  ...LFM2_NAMES,
+  layers: {
+    ...LFM2_NAMES.layers,
+    output: "self_attn.o_proj",
+    query_norm: "self_attn.q_norm",
+    key_norm: "self_attn.k_norm",
+    attention_gate: "self_attn.gate_proj",
+    attention_post_norm: "post_operator_norm",
+    feed_forward_post_norm: "post_ffn_norm",
+  },
 };
 
 /** The names of a gated delta network, after the prefix of the layer. */
@@ -68,7 +81,7 @@ const qwenHybrid: Omit<Architecture, "huggingFace" | "gguf" | "names"> = {
   norms: () => [...PRE_NORMS, ...QK_NORMS],
   normsLessOne: true,
   queryKeyNorm: () => "head",
-  gatesAttention: true,
+  attentionGate: () => "elements",
   recurrence: deltaSizes,
   layer: qwenLayers,
   check: requireSilu("hidden_act"),
@@ -91,6 +104,25 @@ export const HYBRID_ROWS: readonly Architecture[] = [
     names: LFM2_NAMES,
     ggufNames: LFM2_GGUF,
     ggufFinalNorm: "token_embd_norm",
+  },
+  {
+    ...llama,
+    huggingFace: ["lfm3"],
+    gguf: ["lfm3"],
+    activation: "silu", // not a key of its config
+    norms: (reader) => [...PRE_NORMS, ...(hasSandwichNorms(reader) ? POST_NORMS : []), ...QK_NORMS],
+    queryKeyNorm: () => "head",
+    biases: biasesIf("attention_bias", [...QKV, "output"]),
+    attentionGate: (reader) => (reader.boolean(["use_attention_gate", ""], true) ? "heads" : "none"),
+    recurrence: convolutionSizes,
+    window: slidingWindows(
+      { tokens: 256, slides: () => (layer) => layer % 4 === 0 && layer > 0, others: "conv" },
+      { slides: () => () => false },
+    ),
+    hasTwoRopes: true,
+    layer: layersOf("conv", "convolution", () => (layer) => layer % 4 !== 2 && (layer % 4 !== 0 || layer === 0)),
+    names: LFM3_NAMES,
+    ggufNames: { ...LFM2_GGUF, attention_gate: "attn_gate" },
   },
   {
     ...llama,
@@ -142,6 +174,12 @@ export const HYBRID_ROWS: readonly Architecture[] = [
 function attendingLayers(reader: ConfigReader): (layer: number) => boolean {
   const heads = reader.list(["", "attention.head_count_kv"]);
   return (layer) => heads?.[layer] !== 0;
+}
+
+function hasSandwichNorms(reader: ConfigReader): boolean {
+  return reader.isGguf
+    ? reader.hasTensor("blk.0.post_attention_norm.weight")
+    : reader.boolean(["use_sandwich_norm", ""], true);
 }
 
 /** Older configs of LFM2 list the layers with attention. By default all are. */

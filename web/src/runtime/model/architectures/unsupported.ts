@@ -11,11 +11,11 @@ const MISSING: Readonly<Record<string, string>> = {
     minimax-01 kimi_linear bailing_hybrid minimax MiniMaxText01 olmo_hybrid
     recurrent_gemma`,
   "another form of RWKV than RWKV-7": "rwkv6 rwkv6qwen2 arwkv7 rwkv rwkv5",
-  "it has no RoPE; its positions are learned or slopes (ALiBi)": `gpt2 starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
+  "it has no RoPE; its positions are learned or slopes (ALiBi)": `starcoder mpt refact bloom jais jina-bert-v2 gpt_neo
     gpt_bigcode opt`,
-  "an encoder that isn't in the table of architectures": `neo-bert llama-embed neobert distilbert electra
+  "an encoder that isn't in the table of architectures": `neo-bert llama-embed neobert electra
     modernbert-decoder xlm-roberta-xl albert convbert rembert new jina_embeddings_v4`,
-  "an encoder with positions between tokens": "t5encoder mpnet deberta deberta-v2 xlnet",
+  "an encoder with positions between tokens": "t5encoder deberta deberta-v2 xlnet",
   "an encoder beside its decoder": "t5 mt5 umt5 t5gemma",
   "it generates text by diffusion, not token by token":
     "dream llada llada-moe rnd1 Dream llada_moe diffusion_gemma_text",

@@ -1,5 +1,5 @@
-// What the config classes of transformers have for keys that a config.json leaves out, and other names of their keys. Written by
-// tests/golden/generate/fields/class_defaults.py: only keys that this package reads, without those that are off by default.
+// What the config classes of transformers have for keys that a config.json leaves out. Written by tests/golden/generate/fields/class_defaults.py:
+// only keys that this package reads, without those that are off by default.
 
 type Defaults = Readonly<Record<string, number | string | boolean | readonly number[]>>;
 
@@ -44,10 +44,18 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Defaults>> = {
     v_head_dim: 128, qk_nope_head_dim: 128, n_group: 8, topk_group: 4, num_experts_per_tok: 8, first_k_dense_replace: 3,
     norm_topk_prob: true, hidden_act: "silu", max_position_embeddings: 4096, rms_norm_eps: 1e-06,
     attention_bias: false },
+  distilbert: { vocab_size: 30522, max_position_embeddings: 512, n_layers: 6, n_heads: 12, dim: 768, hidden_dim: 3072,
+    activation: "gelu" },
   dots1: { vocab_size: 152064, hidden_size: 4608, intermediate_size: 10944, moe_intermediate_size: 1408,
     num_hidden_layers: 62, num_attention_heads: 32, num_key_value_heads: 32, n_group: 1, topk_group: 1,
     first_k_dense_replace: 0, norm_topk_prob: false, hidden_act: "silu", max_position_embeddings: 2048,
     rms_norm_eps: 1e-06, attention_bias: false, routed_scaling_factor: 1.0 },
+  embedding_gemma2: { vocab_size: 262144, hidden_size: 512, intermediate_size: 2048, num_hidden_layers: 24,
+    num_attention_heads: 4, num_key_value_heads: 2, head_dim: 256, hidden_activation: "gelu_pytorch_tanh",
+    max_position_embeddings: 262144, rms_norm_eps: 1e-06, attention_bias: false, hidden_size_per_layer_input: 512 },
+  embedding_gemma2_text: { vocab_size: 262144, hidden_size: 512, intermediate_size: 2048, num_hidden_layers: 24,
+    num_attention_heads: 4, num_key_value_heads: 2, head_dim: 256, hidden_activation: "gelu_pytorch_tanh",
+    max_position_embeddings: 262144, rms_norm_eps: 1e-06, attention_bias: false, hidden_size_per_layer_input: 512 },
   ernie4_5: { vocab_size: 103424, hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 18,
     num_attention_heads: 16, num_key_value_heads: 2, hidden_act: "silu", max_position_embeddings: 131072,
     rms_norm_eps: 1e-05, use_bias: false, head_dim: 128 },
@@ -125,6 +133,8 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Defaults>> = {
     routed_scaling_factor: 1.8, kv_lora_rank: 512, q_lora_rank: 768, qk_rope_head_dim: 64, v_head_dim: 256,
     qk_nope_head_dim: 192, n_group: 1, topk_group: 1, num_experts_per_tok: 4, norm_topk_prob: true, hidden_act: "silu",
     max_position_embeddings: 202752, rms_norm_eps: 1e-05, attention_bias: false },
+  gpt2: { vocab_size: 50257, n_positions: 1024, n_embd: 768, n_layer: 12, n_head: 12, activation_function: "gelu_new",
+    layer_norm_epsilon: 1e-05, scale_attn_weights: true },
   gpt_neox: { vocab_size: 50432, hidden_size: 6144, num_hidden_layers: 44, num_attention_heads: 64,
     intermediate_size: 24576, hidden_act: "gelu", max_position_embeddings: 2048, layer_norm_eps: 1e-05,
     use_parallel_residual: true, attention_bias: true },
@@ -197,6 +207,9 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Defaults>> = {
     num_hidden_layers: 32, max_position_embeddings: 128000, norm_eps: 1e-05, num_attention_heads: 32,
     num_key_value_heads: 8, conv_L_cache: 3, num_dense_layers: 2, num_experts_per_tok: 4, num_experts: 32,
     routed_scaling_factor: 1.0, norm_topk_prob: true },
+  lfm3: { vocab_size: 128000, hidden_size: 2048, intermediate_size: 7680, num_hidden_layers: 24,
+    num_attention_heads: 16, num_key_value_heads: 4, max_position_embeddings: 128000, norm_eps: 1e-05, conv_L_cache: 7,
+    head_dim: 128, use_sandwich_norm: true, use_attention_gate: true, attention_bias: false },
   llama: { vocab_size: 32000, hidden_size: 4096, intermediate_size: 11008, num_hidden_layers: 32,
     num_attention_heads: 32, hidden_act: "silu", max_position_embeddings: 2048, rms_norm_eps: 1e-06,
     attention_bias: false, mlp_bias: false },
@@ -247,6 +260,8 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Defaults>> = {
   modernbert: { vocab_size: 50368, hidden_size: 768, intermediate_size: 1152, num_hidden_layers: 22,
     num_attention_heads: 12, hidden_activation: "gelu", max_position_embeddings: 8192, norm_eps: 1e-05,
     attention_bias: false, mlp_bias: false, classifier_pooling: "cls", classifier_activation: "gelu" },
+  mpnet: { vocab_size: 30527, hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12, intermediate_size: 3072,
+    hidden_act: "gelu", max_position_embeddings: 512, layer_norm_eps: 1e-12, relative_attention_num_buckets: 32 },
   nemotron: { vocab_size: 256000, hidden_size: 6144, intermediate_size: 24576, num_hidden_layers: 32,
     num_attention_heads: 48, hidden_act: "relu2", max_position_embeddings: 4096, norm_eps: 1e-05, attention_bias: false,
     mlp_bias: false },
@@ -359,34 +374,4 @@ export const CLASS_DEFAULTS: Readonly<Record<string, Defaults>> = {
     num_attention_heads: 16, num_key_value_heads: 16, kv_lora_rank: 512, q_lora_rank: 1536, qk_rope_head_dim: 64,
     v_head_dim: 128, qk_nope_head_dim: 128, hidden_act: "silu", max_position_embeddings: 131072, rms_norm_eps: 1e-06,
     attention_bias: false },
-};
-
-/** Names that a class reads as those of other keys, before these. @internal */
-// prettier-ignore
-export const CLASS_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  deepseek_v2: { num_experts: "n_routed_experts" },
-  deepseek_v3: { num_local_experts: "n_routed_experts" },
-  dots1: { num_local_experts: "n_routed_experts" },
-  ernie4_5_moe: { num_experts: "moe_num_experts", num_experts_per_tok: "moe_k" },
-  exaone: { num_layers: "num_hidden_layers", layer_norm_epsilon: "rms_norm_eps", activation_function: "hidden_act" },
-  glm4_moe: { num_local_experts: "n_routed_experts" },
-  glm4_moe_lite: { num_local_experts: "n_routed_experts", head_dim: "qk_rope_head_dim" },
-  gpt_oss: { num_experts: "num_local_experts" },
-  gptj: { max_position_embeddings: "n_positions", hidden_size: "n_embd", num_attention_heads: "n_head",
-    num_hidden_layers: "n_layer" },
-  granitemoehybrid: { layers_block_type: "layer_types" },
-  hunyuan_v1_moe: { num_experts_per_tok: "moe_topk", num_local_experts: "num_experts" },
-  hy_v3: { num_local_experts: "num_experts" },
-  internlm3: { qkv_bias: "attention_bias", bias: "mlp_bias" },
-  jamba: { num_local_experts: "num_experts" },
-  kimi_k2: { num_local_experts: "n_routed_experts" },
-  mellum: { num_local_experts: "num_experts" },
-  minimax_m2: { num_experts: "num_local_experts" },
-  mistral4: { num_local_experts: "n_routed_experts" },
-  mixtral: { num_experts: "num_local_experts" },
-  nemotron_h: { layer_types: "layers_block_type", num_local_experts: "n_routed_experts" },
-  olmoe: { num_local_experts: "num_experts" },
-  qwen3_moe: { num_local_experts: "num_experts" },
-  qwen3_vl_moe: { num_local_experts: "num_experts" },
-  qwen3_vl_moe_text: { num_local_experts: "num_experts" },
 };

@@ -4,7 +4,8 @@ import { show } from "../../../core/base/show.js";
 import { fail, type RopewalkErrorOptions } from "../../../core/base/errors.js";
 import { fieldOf } from "../../files/errors.js";
 import type { ModelFiles } from "../../files/model_files.js";
-import { CLASS_ALIASES, CLASS_DEFAULTS } from "./class_defaults.js";
+import { CLASS_ALIASES } from "./class_aliases.js";
+import { CLASS_DEFAULTS } from "./class_defaults.js";
 import { MAX_LAYERS } from "./limits.js";
 
 /**

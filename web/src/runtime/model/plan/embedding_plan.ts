@@ -73,8 +73,8 @@ export function embeddingPlan(
     ranking: undefined,
   };
   const { names } = architecture;
-  const prefix = textModelNames(files, `${names.embedding}.weight`, names).nameOf("");
-  const head = architecture.rankingHead?.(reader, prefix);
+  const { nameOf } = textModelNames(files, `${names.embedding}.weight`, names);
+  const head = architecture.rankingHead?.(reader, nameOf(""));
   if (head !== undefined) {
     const pooling: Pooling = head.pooling === "first" ? "cls" : "mean";
     return {
@@ -85,7 +85,9 @@ export function embeddingPlan(
       maxLength: maxLengthOf(reader, files),
     };
   }
-  return reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
+  const projection = architecture.projection && [architecture.projection(reader, nameOf)];
+  const { dense, ...found } = reader.isGguf ? ggufPlan(reader, plan) : sentencePlan(reader, files, plan);
+  return { ...found, dense: [...(projection ?? []), ...dense] };
 }
 
 /** Tokenizers of transformers 5.24 that return `token_type_ids`: those of BERT and its relatives. */

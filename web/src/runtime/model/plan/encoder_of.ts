@@ -57,7 +57,7 @@ function lacksHead(files: ModelFiles, { names }: Architecture, reader: ConfigRea
   return !files.tensors.has(nameOf(`${names.head}.weight`)) && !classesOf(reader).some(isOfText);
 }
 
-const isOfText = (name: string): boolean => /For(CausalLM|ConditionalGeneration)$/.test(name);
+const isOfText = (name: string): boolean => /(For(CausalLM|ConditionalGeneration)|LMHeadModel)$/.test(name);
 
 function classesOf(reader: ConfigReader): string[] {
   return [reader.source["architectures"]].flat().filter((name) => typeof name === "string");

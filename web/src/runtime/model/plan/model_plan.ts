@@ -19,8 +19,14 @@ import {
   type ModelConfig,
   type Norm,
 } from "../../../core/memory/model_fields.js";
-import type { Architecture, DenseLayer, ExpertConfig, PlannedLayer } from "../architectures/parts/architecture.js";
-import { LAYER_TYPES, LAYERS } from "../architectures/parts/common.js";
+import {
+  type Architecture,
+  ATTENTION_GATES,
+  type DenseLayer,
+  type ExpertConfig,
+  type PlannedLayer,
+} from "../architectures/parts/architecture.js";
+import { HIDDEN, LAYER_TYPES, LAYERS } from "../architectures/parts/common.js";
 import { checkChosen } from "../architectures/parts/experts.js";
 import { checkEvenWidths, checkGgufRope } from "../architectures/parts/gguf_rope.js";
 import { architectureOf } from "../architectures/table.js";
@@ -98,7 +104,7 @@ export function planOf(
   const stored = reader.integer(LAYERS, reader.list([LAYER_TYPES, ""])?.length, 1, maxLayers);
   const predictionLayers = reader.integer(PREDICTION_LAYERS, 0, 0, reader.isGguf ? stored - 1 : MAX_LAYERS);
   const layers = reader.isGguf ? stored - predictionLayers : stored;
-  const hidden_size = reader.integer([["hidden_size", "n_embd"], "embedding_length"], undefined, 1, MAX_WIDTH);
+  const hidden_size = reader.integer(HIDDEN, undefined, 1, MAX_WIDTH);
   const experts = checkChosen(reader, architecture.experts?.(reader));
   const window = windowsOf(architecture, reader);
   const epsilon: [string[], string] =
@@ -114,7 +120,9 @@ export function planOf(
 
   const norm: Norm = {
     kind: NORMS.indexOf(architecture.norm),
-    epsilon: reader.number(epsilon, architecture.ggufEpsilon?.(reader) ?? 1e-5),
+    epsilon:
+      (reader.isGguf ? undefined : architecture.epsilon) ??
+      reader.number(epsilon, architecture.ggufEpsilon?.(reader) ?? 1e-5),
   };
   const { heads, kv_heads, head_dim, latent, own } = attentionShape(reader, architecture, layers);
   const source = reader.isGguf ? { metadata: files.metadata, tensors: ropeTensors } : reader.source;
@@ -123,6 +131,8 @@ export function planOf(
   const isWithoutRope = isGranite && !reader.boolean(["", "rope.scaling.finetuned"], true);
   const hasRope = architecture.hasNoAttention || architecture.hasNoRope || isWithoutRope ? [] : ropeLayers(source);
   const encoder = encoderOf(architecture, reader);
+  const positions = architecture.positions?.(reader);
+  const relative = architecture.relativePositions?.(reader);
   const noText = whyNoText(files, architecture, reader);
   const embedding = embeddingPlan(reader, files, architecture);
   const ropes = ropesByKind(source, overrides);
@@ -159,12 +169,14 @@ export function planOf(
     latent_norm: { ...norm, epsilon: reader.isGguf ? norm.epsilon : 1e-6 },
     per_layer: architecture.perLayer?.(reader) ?? defaults.per_layer,
     recurrence: { ...defaults.recurrence, ...architecture.recurrence?.(reader) },
-    gates_attention: architecture.gatesAttention ?? false,
+    attention_gate: ATTENTION_GATES.indexOf(architecture.attentionGate?.(reader) ?? "none"),
     temperature: { ...defaults.temperature, ...temperature },
     is_causal: encoder === undefined,
     normalizes_residual: encoder?.normalizesResidual ?? false,
-    positions: encoder?.positions?.count ?? 0,
+    positions: positions?.count ?? 0,
     token_types: encoder?.tokenTypes ?? 0,
+    ...(relative && { relative_buckets: relative.buckets, relative_max_distance: relative.maxDistance }),
+    projects_tokens: architecture.projection !== undefined,
     dense: defaults.dense.map((none, index) => denseOf(embedding.dense[index]) ?? none) as ModelConfig["dense"],
   };
   const kindOf = (layer: number): LayerKind => {
@@ -207,7 +219,7 @@ export function planOf(
       has_attention: hasAttention(shape),
     })),
     trainedLength:
-      encoder?.positions?.count ??
+      positions?.count ??
       reader.integer(
         [["max_position_embeddings", "n_positions"], "context_length"],
         modelLayers.find(({ rope }) => rope !== null)?.rope?.max_position_embeddings ?? 2048,

@@ -90,7 +90,7 @@ interface Matrix {
   readonly columns: number;
 }
 
-function attentionParts({ architecture, shape, hidden }: Sizes, own: LayerShape): Record<string, Matrix> {
+function attentionParts({ reader, architecture, shape, hidden }: Sizes, own: LayerShape): Record<string, Matrix> {
   const { heads, latent } = shape;
   if (latent !== undefined) {
     const queries = heads * (latent.plain + latent.rotated);
@@ -106,8 +106,11 @@ function attentionParts({ architecture, shape, hidden }: Sizes, own: LayerShape)
   const { head_dim = shape.head_dim, kv_heads = shape.kv_heads, keys_of = -1, values_are_keys = false } = own;
   const keys = { rows: kv_heads * head_dim, columns: hidden };
   const queries = heads * head_dim;
+  const gate = architecture.attentionGate?.(reader);
   return {
-    query: { rows: architecture.gatesAttention === true ? 2 * queries : queries, columns: hidden },
+    query: { rows: queries, columns: hidden },
+    ...(gate !== undefined &&
+      gate !== "none" && { gate: { rows: gate === "heads" ? heads : queries, columns: hidden } }),
     ...(keys_of < 0 && { key: keys, ...(!values_are_keys && { value: keys }) }),
     output: { rows: hidden, columns: queries },
   };

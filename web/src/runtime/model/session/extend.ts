@@ -10,13 +10,23 @@ import type { SessionText } from "./text.js";
 
 /** As Session.extend(). @internal */
 export function extendText(text: SessionText, given?: number): void {
-  const contextLength = checkContext(given ?? 2 * text.contextLength, text.contextLength);
+  const { config } = text.core.plan;
+  const contextLength = checkContext(
+    given ?? doubled(text.contextLength, config.positions),
+    config,
+    text.contextLength,
+  );
   const group = text.ropes.groupOf("full_attention"); // layers with a window never see distances beyond it
   if (group !== undefined) {
     const overrides = extendedOverrides(text.ropes.main, text.core.plan.trainedLength, contextLength);
     if (overrides !== undefined) text.retune(group, overrideRopeConfig(text.ropes.requested[group]!, overrides));
   }
   text.contextLength = contextLength;
+}
+
+/** Twice a length, or all positions that the model has learned, if there are more. */
+function doubled(length: number, positions: number): number {
+  return length < positions ? Math.min(2 * length, positions) : 2 * length;
 }
 
 /**

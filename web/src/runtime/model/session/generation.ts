@@ -10,6 +10,7 @@ import type { FinishReason, GenerateSettings, GeneratingSession, Piece } from ".
 import { PromptLookup } from "./prompt_lookup.js";
 import { logprobOf, mostProbable, Sampler } from "./sampler.js";
 import type { SessionModel } from "./session_model.js";
+import { checkMovable } from "./supported_length.js";
 import type { SessionText } from "./text.js";
 
 /** What a generation needs of a session. @internal */
@@ -72,7 +73,10 @@ class Generation {
     this.#session = session;
     this.#settings = settings;
     this.#endTokens = new Set(ignoreEnd ? [] : tokenizer.endTokens);
-    if (whenFull === "shift") keptTokens(keep, text.contextLength);
+    if (whenFull === "shift") {
+      keptTokens(keep, text.contextLength);
+      checkMovable(text.core.plan.config);
+    }
     if (guesses > 0 && !text.canReadAhead)
       fail("UNSUPPORTED_MODEL", "promptLookup", "must be 0 for a model with recurrent layers, which can't go back");
     if (draft !== undefined && !text.canReadAhead)

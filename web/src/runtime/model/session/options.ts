@@ -1,5 +1,7 @@
 // The options of sessions: their types, and their names, which the Worker's client checks before it sends a call.
 import type { RopeOverrides } from "../../../core/config/overrides.js";
+import { fail } from "../../../core/base/errors.js";
+import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { codeIn, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
 import { MODEL_ELSEWHERE } from "../../../core/base/elsewhere.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
@@ -7,6 +9,7 @@ import type { OutputFormat } from "../../grammar/format.js";
 import { CHAT_OPTION_NAMES, type ChatOptions } from "../../text/chat_options.js";
 import type { AdapterOptions, AdaptersInUse } from "../run/adapters_in_use.js";
 import type { AttentionKind } from "../plan/model_plan.js";
+import type { ModelCore } from "../run/model_core.js";
 import { defaultCheckpoints } from "../plan/checkpoints.js";
 import type { DraftModel } from "./draft.js";
 import { SAMPLING, type SamplingOptions } from "./sampling_options.js";
@@ -74,9 +77,20 @@ export interface CheckpointSettings {
 /** The longest context of a session, in tokens. @internal */
 export const LONGEST_CONTEXT = 2 ** 24;
 
-/** Throws INVALID_ARGUMENT for an invalid context length. @internal */
-export function checkContext(length: unknown, least = 1): number {
-  return wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
+/**
+ * Throws INVALID_ARGUMENT for an invalid context length.
+ * @param config - of the model, which may have learned only some positions
+ * @internal
+ */
+export function checkContext(length: unknown, { positions }: Pick<ModelConfig, "positions">, least = 1): number {
+  const checked = wholeNumber(length, least, LONGEST_CONTEXT, "contextLength");
+  if (positions > 0 && checked > positions)
+    fail(
+      "INVALID_ARGUMENT",
+      "contextLength",
+      `must be at most ${positions}, the positions the model has learned (got ${checked})`,
+    );
+  return checked;
 }
 
 /** @internal */
@@ -119,12 +133,16 @@ export function readRestoreOptions(options: RestoreOptions | undefined): Restore
  */
 export function readForkOptions(
   options: ForkOptions | undefined,
-  { length, contextLength: own, core }: { length: number; contextLength: number; core: { stateBytes: number } },
+  {
+    length,
+    contextLength: own,
+    core,
+  }: { length: number; contextLength: number; core: Pick<ModelCore, "stateBytes" | "plan"> },
   ownCheckpoints: CheckpointSettings,
 ): { contextLength: number; checkpoints: CheckpointSettings } {
   const { contextLength = own, checkpoints } = checkOptions(options, FORK_OPTIONS);
   return {
-    contextLength: checkContext(contextLength, Math.max(1, length)),
+    contextLength: checkContext(contextLength, core.plan.config, Math.max(1, length)),
     checkpoints: checkpoints === undefined ? ownCheckpoints : readCheckpoints(checkpoints, core.stateBytes),
   };
 }

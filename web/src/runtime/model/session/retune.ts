@@ -24,7 +24,7 @@ export function retuning(
   const rope = given as RopeOverrides | undefined;
   if (rope === undefined) fail("INVALID_ARGUMENT", "rope", "is missing", advise.other("pass what changes, or {}"));
   const { kind = "full_attention", contextLength: wanted } = checkOptions(options, RETUNE_OPTIONS);
-  const contextLength = checkContext(wanted ?? text.contextLength);
+  const contextLength = checkContext(wanted ?? text.contextLength, text.core.plan.config);
   const group = text.ropes.groupOf(LAYER_KINDS[codeIn(LAYER_KINDS, kind, "kind")]!);
   if (text.ropes.main === null) return fail("INVALID_ARGUMENT", "rope", "can't be used: this model has no RoPE");
   if (group === undefined)

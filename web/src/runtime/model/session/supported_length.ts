@@ -1,7 +1,9 @@
-// How many tokens a RoPE supports.
+// How many tokens a RoPE supports, and whether positions can change.
 import type { Advised } from "../../../core/base/advice.js";
 import * as advise from "../../../core/base/advice.js";
+import { fail } from "../../../core/base/errors.js";
 import type { RopeConfig } from "../../../core/config/types.js";
+import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { type ModelLayer, ropeKind } from "../plan/model_plan.js";
 
 /** By the factor of the scaling or by the trained length. @internal */
@@ -31,4 +33,15 @@ export function lengthWarning(
         ? advise.extend({ rope_type: "yarn", factor: Math.ceil(contextLength / original) })
         : advise.other(`make it shorter, or replace the model's own scaling, ${type}`),
   };
+}
+
+/** Throws UNSUPPORTED_MODEL if a text's tokens can't be moved to other positions. @internal */
+export function checkMovable({ positions }: Pick<ModelConfig, "positions">): void {
+  if (positions === 0) return;
+  fail(
+    "UNSUPPORTED_MODEL",
+    "session",
+    "can't be shifted: this model has learned positions, which are part of its keys",
+    advise.either(advise.pass({ option: "whenFull", value: '"stop"' }), advise.call({ calls: ["rewind"] })),
+  );
 }

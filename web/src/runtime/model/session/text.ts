@@ -18,6 +18,7 @@ import type { CheckpointSettings, RestoredRope, SessionAppendOptions, TextSettin
 import { keyModeOf, restoreMemory, type SavedImages, type SavedSession, writeSession } from "./image.js";
 import type { TextMemory } from "../run/text_memory.js";
 import type { BatchedText } from "../run/token_batches.js";
+import { checkMovable } from "./supported_length.js";
 import { copyRopes, setRopes, TextRopes } from "./text_ropes.js";
 import { TextTokens } from "./text_tokens.js";
 import { freeLogits, TokensAhead } from "./tokens_ahead.js";
@@ -258,6 +259,7 @@ export class SessionText implements BatchedText {
       this.rewind(keep); // nothing moves
       return;
     }
+    checkMovable(this.core.plan.config);
     if (this.freshCache().layers.length > 0) shiftCache(this.freshCache(), { keep, discard });
     this.freshMemory().shiftStates(keep, discard);
     // LongRoPE's keys keep their factors, and a state that has seen the lost tokens may be the one after the first `keep`

@@ -23,7 +23,8 @@ export function addPerLayer(mapper: WeightMapper): void {
   const whole = (role: "per_layer_embedding" | "per_layer_projection" | "per_layer_projection_norm"): StoredTensor =>
     mapper.tensor(`${mapper.names[role]}.weight`);
   const all = layers * size;
-  add("per_layer_embedding", 0, vocabulary_size, all, wholeTensor(whole("per_layer_embedding")));
+  if (vocabulary_size > 0)
+    add("per_layer_embedding", 0, vocabulary_size, all, wholeTensor(whole("per_layer_embedding")));
   add("per_layer_projection", 0, all, hidden_size, wholeTensor(whole("per_layer_projection")));
   const norm = MODEL_VECTORS.indexOf("per_layer_projection_norm");
   mapper.vector(NO_LAYER, norm, size, [whole("per_layer_projection_norm")]);

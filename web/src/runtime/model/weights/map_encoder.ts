@@ -1,20 +1,17 @@
-// Weights of models that embed: embeddings of positions and types, and the layers after pooling.
+// Weights outside the layers: embeddings of positions and types, biases of distances, and the layers after pooling.
 import type { StoredTensor } from "../../files/model_files.js";
-import { encoderOf } from "../plan/encoder_of.js";
 import { wholeTensor } from "./weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, type WeightMapper } from "./weight_mapper.js";
 
-/** What an encoder adds to the embedding of a token. @internal */
-export function addEncoder(mapper: WeightMapper): void {
+/** What is added to the embedding of a token, and to scores. @internal */
+export function addPositions(mapper: WeightMapper): void {
   const { reader, architecture, config } = mapper.plan;
-  const encoder = encoderOf(architecture, reader);
-  if (encoder === undefined) return;
-  const { hidden_size, positions, token_types } = config;
+  const { hidden_size, heads, positions, token_types, relative_buckets } = config;
   const { names } = mapper;
   if (positions > 0) {
     const tensor = mapper.tensor(`${names.positions}.weight`);
     // GGUF files store only the positions that are used
-    const first = reader.isGguf ? 0 : (encoder.positions?.unused ?? 0);
+    const first = reader.isGguf ? 0 : architecture.positions!(reader).unused;
     if (first === 0) mapper.checkShape(tensor, positions, hidden_size);
     mapper.matrix(NO_LAYER, MODEL_MATRICES.indexOf("positions"), 0, positions, hidden_size, [
       { tensor, first, count: positions },
@@ -24,6 +21,10 @@ export function addEncoder(mapper: WeightMapper): void {
     const tensor = mapper.tensor(`${names.token_types}.weight`);
     const slot = MODEL_MATRICES.indexOf("token_types");
     mapper.matrix(NO_LAYER, slot, 0, token_types, hidden_size, [wholeTensor(tensor)]);
+  }
+  if (relative_buckets > 0) {
+    const part = { tensor: mapper.tensor(`${names.relative_bias}.weight`), first: 0, count: relative_buckets };
+    mapper.addVector(NO_LAYER, MODEL_VECTORS.indexOf("relative_bias"), relative_buckets * heads, [part], 0);
   }
 }
 

@@ -1,6 +1,6 @@
 // Maps the tensors of a model's files to the weights of the core.
 import type { ModelFiles, StoredTensor } from "../../files/model_files.js";
-import { addDense, addEncoder } from "./map_encoder.js";
+import { addDense, addPositions } from "./map_encoder.js";
 import {
   addExpertBiases,
   addLatentAttention,
@@ -39,7 +39,7 @@ const COMPUTED =
 export function mapWeights(files: ModelFiles, plan: ModelPlan): WeightMapping[] {
   const mapper = new ModelMapper(files, plan);
   mapper.addModel();
-  addEncoder(mapper);
+  addPositions(mapper);
   addDense(mapper);
   addPerLayer(mapper);
   for (let layer = 0; layer < plan.config.layers; layer++) mapper.addLayer(layer);
@@ -149,6 +149,7 @@ class ModelMapper extends WeightMapper {
     const { kv_heads, head_dim } = this.plan.shapes[layer]!;
     const sizes = { query: heads * head_dim, key: kv_heads * head_dim, value: kv_heads * head_dim };
     const parts = Object.keys(sizes) as (keyof typeof sizes)[];
+    const gate = this.plan.architecture.attentionGate?.(this.plan.reader);
     const fused = this.names.layers.query_key_value && this.stem(layer, "query_key_value");
     if (fused && this.find(`${fused}.weight`) !== undefined) {
       this.#addFused(
@@ -163,10 +164,11 @@ class ModelMapper extends WeightMapper {
         (role) => role === "query" || (keys_of < 0 && !(role === "value" && values_are_keys)),
       );
       for (const role of stored) {
-        if (role === "query" && this.plan.config.gates_attention) addGatedQueries(this, layer);
+        if (role === "query" && gate === "elements") addGatedQueries(this, layer);
         else this.addMatrix(layer, role, sizes[role], hidden_size);
       }
     }
+    if (gate === "heads") this.addMatrix(layer, "attention_gate", heads, hidden_size);
     this.addMatrix(layer, "output", hidden_size, heads * head_dim);
   }
 
@@ -261,15 +263,18 @@ class ModelMapper extends WeightMapper {
     const bias = this.bias(stem, parts[0]![0]);
     const total = parts.reduce((sum, [, rows]) => sum + rows, 0);
     const columns = this.plan.config.hidden_size;
-    this.checkShape(tensor, total, columns);
+    this.checkLinear(tensor, total, columns);
     if (bias !== undefined) this.checkShape(bias, 1, total);
     let first = 0;
     parts.forEach(([role, rows], index) => {
-      const split = (from: StoredTensor): TensorRows[] =>
-        byHead ? this.#rowsByGroup(from, index) : [{ tensor: from, first, count: rows }];
-      this.matrix(layer, slotOfMatrix(role), 0, rows, columns, split(tensor));
-      if (bias !== undefined)
-        this.addVector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, split(asColumn(bias)), 0);
+      const split = (from: StoredTensor, inOrder: TensorRows): TensorRows[] =>
+        byHead ? this.#rowsByGroup(from, index) : [inOrder];
+      this.matrix(layer, slotOfMatrix(role), 0, rows, columns, split(tensor, this.linearRows(tensor, first, rows)));
+      if (bias !== undefined) {
+        const column = asColumn(bias);
+        const slot = slotOfVector(`${role}_bias` as VectorRole);
+        this.addVector(layer, slot, rows, split(column, { tensor: column, first, count: rows }), 0);
+      }
       first += rows;
     });
   }

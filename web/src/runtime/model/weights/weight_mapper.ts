@@ -52,6 +52,7 @@ export const MODEL_VECTORS = [
   "dense_3_bias",
   "dense_norm",
   "dense_norm_bias",
+  "relative_bias",
 ] as const;
 
 /** The names of a model's tensors in the format of its files, or in GGUF. @internal */
@@ -82,7 +83,9 @@ export class WeightMapper {
 
   addMatrix(layer: number, role: MatrixRole, rows: number, columns: number): void {
     const stem = this.stem(layer, role);
-    this.matrix(layer, slotOfMatrix(role), 0, rows, columns, [wholeTensor(this.tensor(`${stem}.weight`))]);
+    const tensor = this.tensor(`${stem}.weight`);
+    this.checkLinear(tensor, rows, columns);
+    this.matrix(layer, slotOfMatrix(role), 0, rows, columns, [this.linearRows(tensor, 0, rows)]);
     const bias = this.bias(stem, role);
     if (bias !== undefined) this.vector(layer, slotOfVector(`${role}_bias` as VectorRole), rows, [bias]);
   }
@@ -112,7 +115,7 @@ export class WeightMapper {
     columns: number,
     parts: readonly TensorRows[],
   ): void {
-    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor))
+    if (parts.length === 1 && parts[0]!.count === rowsOf(parts[0]!.tensor) && parts[0]!.transposed === undefined)
       this.checkShape(parts[0]!.tensor, rows, columns);
     this.add({ layer, slot, expert, isVector: false, rows, columns, added: 0 }, parts);
   }
@@ -135,6 +138,21 @@ export class WeightMapper {
     this.mappings.push(
       assembleWeight(place, parts, ({ name }, message) => reader.refuse("INVALID_FILE", name, message)),
     );
+  }
+
+  /** Rows of the matrix of a layer, which some files store transposed. */
+  linearRows(tensor: StoredTensor, first: number, count: number): TensorRows {
+    if (!this.#isTransposed) return { tensor, first, count };
+    return { tensor, first: 0, count: rowsOf(tensor), transposed: { first, step: 1, count } };
+  }
+
+  checkLinear(tensor: StoredTensor, rows: number, columns: number): void {
+    if (this.#isTransposed) this.checkShape(tensor, columns, rows);
+    else this.checkShape(tensor, rows, columns);
+  }
+
+  get #isTransposed(): boolean {
+    return this.plan.architecture.isTransposed === true && !this.plan.reader.isGguf;
   }
 
   checkShape(tensor: StoredTensor, rows: number, columns: number): void {

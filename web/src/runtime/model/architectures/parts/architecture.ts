@@ -32,10 +32,14 @@ export type Factors = Pick<
 export interface EncoderConfig {
   /** Whether norms come after the residual, and there is no final norm. */
   normalizesResidual?: boolean;
-  /** Learned embeddings of positions, of which the file stores `unused` before the first. */
-  positions?: { count: number; unused: number };
   /** Learned embeddings of types of tokens. */
   tokenTypes?: number;
+}
+
+/** Learned embeddings of positions, of which the file stores `unused` before the first. @internal */
+export interface LearnedPositions {
+  count: number;
+  unused: number;
 }
 
 /** A head that scores pairs of texts: its layers after pooling, by the names of their tensors. @internal */
@@ -56,6 +60,10 @@ export interface DenseLayer {
   /** Name of the norm of its output, without `.weight`. */
   norm?: string;
 }
+
+/** In the order of the core's AttentionGate. @internal */
+export const ATTENTION_GATES = ["none", "elements", "heads"] as const;
+type AttentionGate = (typeof ATTENTION_GATES)[number];
 
 /** What a layer has instead of attention or beside it, in the order of the core's Recurrence. @internal */
 export const RECURRENCES = ["none", "convolution", "delta", "mamba2", "mamba", "rwkv7"] as const;
@@ -111,6 +119,12 @@ export interface Architecture {
   readonly isGated: boolean;
   /** Undefined for a decoder, of an architecture that may be one. */
   readonly encoder?: (reader: ConfigReader) => EncoderConfig | undefined;
+  /** Positions that are added to the embeddings of tokens. */
+  readonly positions?: (reader: ConfigReader) => LearnedPositions;
+  /** Rows of a table of biases by distance, and the distance from which all are the same. The scores of all layers have them. */
+  readonly relativePositions?: (reader: ConfigReader) => { buckets: number; maxDistance: number };
+  /** The linear map of each token of an encoder after its final norm. */
+  readonly projection?: (reader: ConfigReader, nameOf: (name: string) => string) => DenseLayer;
   /** The head of a cross-encoder, if the file has one. */
   readonly rankingHead?: (reader: ConfigReader, prefix: string) => RankingHead | undefined;
   /** Whether no layer has RoPE. */
@@ -133,6 +147,8 @@ export interface Architecture {
   readonly rotatesEvenWidths?: boolean;
   /** Whether sliding layers have a RoPE of their own in a GGUF file with `rope.freq_base_swa`. */
   readonly readsSlidingBase?: boolean;
+  /** Epsilon of norms that a class has instead of a key. */
+  readonly epsilon?: number;
   /** Epsilon of norms for a file without the key of their kind; 1e-5 by default. */
   readonly ggufEpsilon?: (reader: ConfigReader) => number;
   /** Undefined for a model without experts, of an architecture that may have them. */
@@ -148,8 +164,11 @@ export interface Architecture {
   readonly feedForwardSize?: (reader: ConfigReader) => number | undefined;
   /** Sizes of the layers whose shape has a `recurrence`. */
   readonly recurrence?: (reader: ConfigReader) => Partial<RecurrenceConfig>;
-  /** Whether the query tensor has a gate after the query of each head, which multiplies the output of the head. */
-  readonly gatesAttention?: boolean;
+  /**
+   * What multiplies the output of a head, by its sigmoid. `elements`: a gate of the size of a query, which the query tensor has after the query of
+   * each head. `heads`: a number for each head, of a tensor of its own.
+   */
+  readonly attentionGate?: (reader: ConfigReader) => AttentionGate;
   /** Whether `per_layer_config` of config.json is read. */
   readonly readsLayerConfig?: boolean;
   readonly layer?: (reader: ConfigReader) => (layer: number) => LayerShape;
@@ -165,6 +184,8 @@ export interface Architecture {
   readonly ggufNames?: LayerNames;
   /** The same for the final norm. */
   readonly ggufFinalNorm?: string;
+  /** Whether files in transformers format store the matrices of layers transposed, as [columns][rows]. */
+  readonly isTransposed?: boolean;
   /**
    * The order of a fused qkv tensor in transformers format, if it isn't all of q, then k, then v. `head`: q, k, v of
    * head 0, then of head 1, …. `group`: the queries, the key and the value of key head 0, then of key head 1, ….

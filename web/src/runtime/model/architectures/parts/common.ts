@@ -14,11 +14,11 @@ export const QK_NORMS: readonly NormRole[] = ["query_norm", "key_norm"];
 export const QKV: readonly MatrixRole[] = ["query", "key", "value"];
 
 /** @internal */
-export const HEADS: ConfigKey = [["num_attention_heads", "n_head"], "attention.head_count"];
+export const HEADS: ConfigKey = [["num_attention_heads", "n_head", "n_heads"], "attention.head_count"];
 /** @internal */
-export const HIDDEN: ConfigKey = [["hidden_size", "n_embd"], "embedding_length"];
+export const HIDDEN: ConfigKey = [["hidden_size", "n_embd", "dim"], "embedding_length"];
 /** @internal */
-export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer", "num_layers"], "block_count"];
+export const LAYERS: ConfigKey = [["num_hidden_layers", "n_layer", "n_layers", "num_layers"], "block_count"];
 /** Kinds of layers, in config.json. @internal */
 export const LAYER_TYPES: readonly string[] = ["layer_types", "layers_block_type"];
 

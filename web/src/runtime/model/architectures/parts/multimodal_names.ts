@@ -18,7 +18,8 @@ const NAMING_SCHEMES: readonly TextModelNames["nameOf"][] = [
   (name) => `language_model.${name}`,
   (name) => name.replace(/^model\./, "model.language_model."),
   (name) => name.replace(/^model\./, "model.text_model."),
-  (name) => name.replace(/^model\./, ""), // saved without a head, as embedding models are
+  (name) => name.replace(/^model\./, "language_model."),
+  (name) => name.replace(/^(model|transformer)\./, ""), // saved without a head, as embedding models are
 ];
 
 /**

@@ -25,6 +25,8 @@ export interface ClassWindows {
   readonly slides: Slides;
   /** Whether the class doesn't read `layer_types`. */
   readonly ignoresTypes?: boolean;
+  /** The kind of layers without attention that `layer_types` may have. */
+  readonly others?: string;
   /** Whether the last layer has full attention, whatever the others have. */
   readonly lastIsFull?: boolean;
 }
@@ -89,7 +91,7 @@ export function slidingWindows(config: ClassWindows | null, gguf?: GgufWindows) 
 function classWindows(reader: ConfigReader, facts: ClassWindows): WindowByLayer {
   const window = windowOf(reader, facts);
   const types = facts.ignoresTypes === true ? undefined : reader.list(TYPES);
-  const slides = types === undefined ? facts.slides(reader, window !== null) : typeIn(reader, types);
+  const slides = types === undefined ? facts.slides(reader, window !== null) : typeIn(reader, types, facts.others);
   const last = facts.lastIsFull === true ? reader.integer(LAYERS) - 1 : -1;
   return (layer) => {
     if (layer === last || !slides(layer)) return 0;
@@ -112,14 +114,14 @@ function windowOf(reader: ConfigReader, { tokens, needsSwitch }: ClassWindows): 
   return reader.integer(key, tokens ?? undefined, 0);
 }
 
-function typeIn(reader: ConfigReader, types: readonly unknown[]): (layer: number) => boolean {
+function typeIn(reader: ConfigReader, types: readonly unknown[], others?: string): (layer: number) => boolean {
   return (layer) => {
     const type = types[layer];
-    if (type !== "sliding_attention" && type !== "full_attention")
+    if (type !== "sliding_attention" && type !== "full_attention" && (others === undefined || type !== others))
       reader.refuse(
         "INVALID_FILE",
         "layer_types",
-        `must be "sliding_attention" or "full_attention" for layer ${layer} (got ${show(type)})`,
+        `must be ${others === undefined ? "" : `"${others}", `}"sliding_attention" or "full_attention" for layer ${layer} (got ${show(type)})`,
       );
     return type === "sliding_attention";
   };

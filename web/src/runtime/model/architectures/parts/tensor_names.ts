@@ -208,6 +208,7 @@ export interface TensorNames {
   readonly streams_out?: string;
   readonly positions?: string;
   readonly token_types?: string;
+  readonly relative_bias?: string;
   readonly embedding_norm?: string;
   /** What some files write before all names but those of heads, such as `bert.`. */
   readonly prefixes?: readonly string[];

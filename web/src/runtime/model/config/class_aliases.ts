@@ -1,0 +1,35 @@
+// Other names of keys in the config classes of transformers. Written by tests/golden/generate/fields/class_defaults.py.
+
+/** Names that a class reads as those of other keys, before these. @internal */
+// prettier-ignore
+export const CLASS_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  deepseek_v2: { num_experts: "n_routed_experts" },
+  deepseek_v3: { num_local_experts: "n_routed_experts" },
+  distilbert: { hidden_size: "dim", num_attention_heads: "n_heads", num_hidden_layers: "n_layers" },
+  dots1: { num_local_experts: "n_routed_experts" },
+  ernie4_5_moe: { num_experts: "moe_num_experts", num_experts_per_tok: "moe_k" },
+  exaone: { num_layers: "num_hidden_layers", layer_norm_epsilon: "rms_norm_eps", activation_function: "hidden_act" },
+  glm4_moe: { num_local_experts: "n_routed_experts" },
+  glm4_moe_lite: { num_local_experts: "n_routed_experts", head_dim: "qk_rope_head_dim" },
+  gpt2: { hidden_size: "n_embd", max_position_embeddings: "n_positions", num_attention_heads: "n_head",
+    num_hidden_layers: "n_layer" },
+  gpt_oss: { num_experts: "num_local_experts" },
+  gptj: { max_position_embeddings: "n_positions", hidden_size: "n_embd", num_attention_heads: "n_head",
+    num_hidden_layers: "n_layer" },
+  granitemoehybrid: { layers_block_type: "layer_types" },
+  hunyuan_v1_moe: { num_experts_per_tok: "moe_topk", num_local_experts: "num_experts" },
+  hy_v3: { num_local_experts: "num_experts" },
+  internlm3: { qkv_bias: "attention_bias", bias: "mlp_bias" },
+  jamba: { num_local_experts: "num_experts" },
+  kimi_k2: { num_local_experts: "n_routed_experts" },
+  lfm3: { rms_norm_eps: "norm_eps" },
+  mellum: { num_local_experts: "num_experts" },
+  minimax_m2: { num_experts: "num_local_experts" },
+  mistral4: { num_local_experts: "n_routed_experts" },
+  mixtral: { num_experts: "num_local_experts" },
+  nemotron_h: { layer_types: "layers_block_type", num_local_experts: "n_routed_experts" },
+  olmoe: { num_local_experts: "num_experts" },
+  qwen3_moe: { num_local_experts: "num_experts" },
+  qwen3_vl_moe: { num_local_experts: "num_experts" },
+  qwen3_vl_moe_text: { num_local_experts: "num_experts" },
+};
