@@ -146,7 +146,7 @@ test("the pieces of a weight are whole, inside their tensors, and sum to the wei
 
 /** The numbers of a config that are sizes. */
 const SIZE =
-  /(hidden_size|intermediate_size|\w*num_\w*heads|n_groups|(mamba_)?n_heads|\w*state_size|mamba_d_state|conv_kernel|conv_L_cache|expand|time_step_rank|n_(embd|heads?|inner)|(hidden_|embedding_)?dim|hidden_size_per_layer_input|head_dim|vocab_size|num_(local_)?experts\w*|moe_intermediate_size|rotary_dim|\.(embedding|feed_forward|expert_feed_forward|key|value)_length|\.head_count(_kv)?|\.expert_(used_)?count|\.dimension_count|ssm\.\w+|wkv\.head_size|lora_rank|low_rank_dim|l_cache)$/;
+  /(hidden_size|intermediate_size|\w*num_\w*heads|n_groups|(mamba_)?n_heads|\w*state_size|mamba_d_state|conv_kernel|conv_L_cache|expand|time_step_rank|n_(embd|heads?|inner|positions)|(hidden_|embedding_)?dim|hidden_size_per_layer_input|head_dim|vocab_size|num_(local_)?experts\w*|moe_intermediate_size|rotary_dim|\.(embedding|feed_forward|expert_feed_forward|key|value)_length|\.head_count(_kv)?|\.expert_(used_)?count|\.dimension_count|ssm\.\w+|wkv\.head_size|lora_rank|low_rank_dim|l_cache)$/;
 
 /** A third of the architectures, for time. The fuzz target `weights` damages all of them. */
 const sampled = (kind) =>
