@@ -25,6 +25,7 @@ const SHARED = {
   WeightFormat: ["WEIGHT_BLOCKS"],
   NormKind: ["NORMS"],
   QueryKeyNorm: ["QUERY_KEY_NORMS"],
+  AttentionGate: ["ATTENTION_GATES"],
   ExpertWeight: ["EXPERT_WEIGHTS"],
   Activation: ["ACTIVATIONS"],
   ModelMatrix: ["MODEL_MATRICES"],
