@@ -44,7 +44,7 @@ export async function decide(
   options: DecideOptions | undefined,
 ): Promise<Decisions> {
   const { core } = model;
-  const settings = readDecideOptions(options, model.info.contextLength);
+  const settings = readDecideOptions(options, model.info.contextLength, core.plan.config);
   const { permutations, temperature, contextLength, signal, chat } = settings;
   const text = readState(state);
   const read = readQuestions(questions);

@@ -2,6 +2,7 @@
 import { finiteNumber, optionalFunction, optionalSignal, wholeNumber } from "../../../core/base/checks.js";
 import { fail } from "../../../core/base/errors.js";
 import { checkOptions } from "../../../core/base/options.js";
+import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import type { AdapterOptions } from "../run/adapters_in_use.js";
 import { checkContext } from "../session/options.js";
 import type { PlaceOptions } from "./answer_place.js";
@@ -21,7 +22,11 @@ export interface DecideSettings {
 }
 
 /** Throws INVALID_ARGUMENT, UNKNOWN_KEY. @internal */
-export function readDecideOptions(given: DecideOptions | undefined, defaultContext: number): DecideSettings {
+export function readDecideOptions(
+  given: DecideOptions | undefined,
+  defaultContext: number,
+  config: Pick<ModelConfig, "positions">,
+): DecideSettings {
   const options = checkOptions(given, DECIDE_OPTIONS);
   const { permutations = 1, temperature = 1, contextLength = defaultContext, adapters, signal, ...chat } = options;
   if (finiteNumber(temperature, "temperature") <= 0)
@@ -30,7 +35,7 @@ export function readDecideOptions(given: DecideOptions | undefined, defaultConte
   return {
     permutations: wholeNumber(permutations, 1, MOST_ORDERS, "permutations"),
     temperature,
-    contextLength: checkContext(contextLength),
+    contextLength: checkContext(contextLength, config),
     adapters,
     signal: optionalSignal(signal),
     chat,
