@@ -16,6 +16,7 @@ const COMMANDS = [
   "chat",
   "embed",
   "rank",
+  "decide",
   "serve",
   "perplexity",
   "trace",

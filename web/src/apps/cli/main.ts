@@ -5,6 +5,7 @@ import { Command, CommanderError } from "commander";
 import { addBench } from "./bench/bench.js";
 import { addChat } from "./chat/chat.js";
 import { addConvert } from "./convert/convert.js";
+import { addDecide } from "./decide/decide.js";
 import { addDoctor } from "./doctor/doctor.js";
 import { addEmbed } from "./embed/embed.js";
 import { addRank } from "./embed/rank.js";
@@ -30,6 +31,7 @@ const COMMANDS = [
   addChat,
   addEmbed,
   addRank,
+  addDecide,
   addServe,
   addPerplexity,
   addTrace,

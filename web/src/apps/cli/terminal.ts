@@ -34,6 +34,8 @@ export interface Terminal {
   note(text: string): void;
   /** Prints the result as JSON on stdout, if --json is given. NaN and infinities become null. */
   result(value: unknown): void;
+  /** Prints JSON that is written already on stdout, if --json is given. */
+  resultText(json: string): void;
   /** Adds a style if stdout shows colors. */
   style(format: Format, text: string): string;
   /** Aligns rows in columns, with two spaces between them. */
@@ -72,6 +74,9 @@ export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
   const write = (text: string): void => {
     if (!json) process.stdout.write(withStyles(printableText(text)));
   };
+  const resultText = (text: string): void => {
+    if (json) process.stdout.write(`${printable(text)}\n`); // JSON leaves some control characters as they are
+  };
   return {
     json,
     verbose,
@@ -79,10 +84,8 @@ export function nodeTerminal({ json, verbose }: TerminalOptions): Terminal {
     write,
     print: (text = "") => write(`${printable(text)}\n`),
     note: (text) => void process.stderr.write(`${withStyles(printable(text))}\n`),
-    result: (value) => {
-      // JSON leaves some control characters as they are
-      if (json) process.stdout.write(`${printable(JSON.stringify(value, plainJson, 2))}\n`);
-    },
+    result: (value) => resultText(JSON.stringify(value, plainJson, 2)),
+    resultText,
     style: (format, text) =>
       hasColors(process.stdout)
         ? styleText(format, printable(text), { validateStream: false }).replaceAll("\u001b", STYLE_MARK)

@@ -18,10 +18,21 @@ function withMaps(value: unknown): unknown {
   return new Map(Object.entries(value).map(([key, item]) => [key.slice(1), withMaps(item)]));
 }
 
-/** Writes JSON. Maps become objects with their keys in that order. */
-export function writeOrdered(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(writeOrdered).join(",")}]`;
+/** Writes JSON. Maps become objects with their keys in that order. `indent` puts each value on a line of its own. */
+export function writeOrdered(value: unknown, indent?: string, before = "\n"): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const line = indent === undefined ? "" : before + indent;
+  const inside = (item: unknown): string => writeOrdered(item, indent, line);
+  const bracketed = (open: string, items: readonly string[], close: string): string =>
+    items.length === 0
+      ? open + close
+      : open + line + items.join(`,${line}`) + (indent === undefined ? "" : before) + close;
+  if (Array.isArray(value)) return bracketed("[", value.map(inside), "]");
   const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${writeOrdered(item)}`).join(",")}}`;
+  const space = indent === undefined ? "" : " ";
+  return bracketed(
+    "{",
+    entries.map(([key, item]) => `${JSON.stringify(key)}:${space}${inside(item)}`),
+    "}",
+  );
 }

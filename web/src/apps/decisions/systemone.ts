@@ -6,6 +6,7 @@ import type { DecisionAnswer } from "../../runtime/model/decide/answers.js";
 import type { DecisionQuestions, DecisionText } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { type DecisionServing, decideOptions } from "./decision_options.js";
+import { ownValue } from "./ordered_answers.js";
 
 const FIELDS = ["model", "state", "questions", "permutations", "temperature"];
 
@@ -26,7 +27,7 @@ export async function createSystemOne(
   }
   const named = body.get("model") as unknown;
   if (typeof named !== "string") fail("INVALID_ARGUMENT", "model", `must be the name of a model (got ${show(named)})`);
-  const questions = withObjects(body.get("questions"));
+  const questions = questionsOf(body.get("questions"));
   const fields = { permutations: body.get("permutations") as number, temperature: body.get("temperature") as number };
   const { answers, usage } = await model.decide(
     body.get("state") as DecisionText,
@@ -34,7 +35,7 @@ export async function createSystemOne(
     decideOptions(fields, serving, signal),
   );
   const written = [...(questions as Map<string, Question>)].map(([name, question]) => {
-    const answer = Object.getOwnPropertyDescriptor(answers, name)!.value as DecisionAnswer;
+    const answer = ownValue<DecisionAnswer>(answers, name);
     return [name, shapeOf(answer, question)] as const;
   });
   return { model: serving.name, answers: new Map(written), usage };
@@ -44,8 +45,8 @@ interface Question {
   readonly criteria?: unknown;
 }
 
-/** Questions are objects with known keys; the Maps in them have names. */
-function withObjects(questions: unknown): unknown {
+/** Questions that were read with Maps: they are objects with known keys, and the Maps in them have names. */
+export function questionsOf(questions: unknown): unknown {
   if (!(questions instanceof Map)) return questions;
   const all = [...(questions as Map<string, unknown>)];
   return new Map(
@@ -61,7 +62,7 @@ function shapeOf(answer: DecisionAnswer, { criteria }: Question): object {
   if (type === "boolean") return { type: "noul", noul: answer.probability, x_label_mass };
   if (type === "choice") {
     const names = [...(criteria as Map<string, unknown>).keys()];
-    const probabilities = new Map(names.map((name) => [name, ownNumber(answer.probabilities, name)]));
+    const probabilities = new Map(names.map((name) => [name, ownValue(answer.probabilities, name)]));
     return { type, choice: answer.choice, confidence, probabilities, x_label_mass };
   }
   const byLevel = <Value>(values: readonly Value[]): Map<string, Value> =>
@@ -69,9 +70,6 @@ function shapeOf(answer: DecisionAnswer, { criteria }: Question): object {
   const legend = byLevel(criteria as unknown[]);
   return { type, score: answer.score, confidence, legend, probabilities: byLevel(answer.probabilities), x_label_mass };
 }
-
-const ownNumber = (numbers: object, name: string): number =>
-  Object.getOwnPropertyDescriptor(numbers, name)!.value as number;
 
 /** What a request is refused with, as by TypeSafe and vLLM: 422 with the place, 501 if the model can't be asked. Undefined for other errors. */
 export function systemOneRefusal(error: unknown, body: unknown): { status: 422 | 501; body: object } | undefined {

@@ -1,0 +1,126 @@
+// `ropewalk decide`: typed questions about a text, answered with probabilities as bars.
+import type { Command } from "commander";
+import { type DecisionAnswer, type DecisionQuestions, type Decisions, load } from "../../../index.node.js";
+import { writeOrdered } from "../../decisions/ordered_json.js";
+import { optionNamesOf, withOrder } from "../../decisions/ordered_answers.js";
+import { interruptible } from "../interrupt.js";
+import {
+  type ChatTemplateFlags,
+  chatTemplateOption,
+  modelOptions,
+  requireTemplate,
+  requireText,
+  withModel,
+} from "../loaded_model.js";
+import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
+import { parseInteger, parseNumberAbove, parseTokens, repeatable } from "../options.js";
+import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
+import { addRopeOptions, type RopeFlags } from "../rope_options.js";
+import type { Terminal } from "../terminal.js";
+import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { shownText } from "../embed/text_arguments.js";
+import { type QuestionFlags, questionsFrom, stateFrom } from "./questions_of_flags.js";
+
+interface Flags extends QuestionFlags, RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
+  permutations?: number;
+  temperature?: number;
+  templateName?: string;
+  context?: number;
+}
+
+const EXAMPLES = `
+The model reads the text and writes nothing. Probabilities are among the answers that are allowed. Label mass is how much
+of all that the model could have said these are: if it is near 0, the probabilities say little.
+
+Examples:
+  ropewalk decide chat.gguf --state "I was charged twice" --question "What is it about?" --choice billing --choice "bug=something is broken" --choice other
+  ropewalk decide chat.gguf --state "It burns!" --question "How urgent is it?" --level "can wait" --level "this week" --level now
+  cat mail.txt | ropewalk decide chat.gguf --state - --question "Is the writer angry?" --permutations 2
+  ropewalk decide chat.gguf --state-file order.json --questions questions.json --json`;
+
+/** Adds `ropewalk decide`. */
+export function addDecide(program: Command, terminal: () => Terminal): void {
+  const command = program
+    .command("decide")
+    .summary("answer typed questions with probabilities")
+    .description("Answer typed questions about a text with a probability for each allowed answer, without generating.")
+    .argument("<model>", "GGUF file, folder with safetensors and config.json, URL of either, or name on the Hub")
+    .option("--state <text>", "text to decide about; - reads stdin")
+    .option("--state-file <file>", "file with that text; a file that ends in .json is JSON")
+    .option("--question <text>", "what to ask; alone, it is answered with yes or no")
+    .option("--choice <name[=description]>", "an option to choose from, 2 to 255; repeatable", repeatable(String))
+    .option("--level <text>", "what a level of a score means, lowest first, 2 to 10; repeatable", repeatable(String))
+    .option("--questions <file>", "JSON with several questions by name, as model.decide() has them")
+    .option(
+      "--permutations <n>",
+      "orders of the options, whose probabilities are averaged (default: 1)",
+      parseInteger(1, 510),
+    )
+    .option("--temperature <t>", "above 1 the probabilities are flatter (default: 1)", parseNumberAbove(0))
+    .option("--context <n>", "maximum tokens of a prompt (default: the model's)", parseTokens(1))
+    .addOption(chatTemplateOption())
+    .option("--template-name <name>", "which of the model's chat templates to use (default: default)")
+    .addOption(loraOption())
+    .addOption(threadOption())
+    .addOption(quantizeOption());
+  addRopeOptions(command)
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, flags: Flags) => interruptible((signal) => run(terminal(), model, flags, signal)));
+}
+
+async function run(terminal: Terminal, source: string, flags: Flags, signal: AbortSignal): Promise<void> {
+  const questions = await questionsFrom(flags);
+  const state = await stateFrom(flags);
+  const { permutations, temperature, templateName } = flags;
+  const rw = await load({ threads: flags.threads });
+  await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
+    requireText(model);
+    requireTemplate(model, "use a model that chats");
+    const decisions = await model.decide(state, questions, {
+      signal,
+      onWarning: (warning) => terminal.note(`warning: ${warning}`),
+      ...(permutations !== undefined && { permutations }),
+      ...(temperature !== undefined && { temperature }),
+      ...(templateName !== undefined && { templateName }),
+      ...(await loadAdapters(terminal, model, flags, signal)),
+    });
+    terminal.resultText(writeOrdered({ model: model.info.name, ...withOrder(decisions, questions) }, "  "));
+    show(terminal, decisions, questions);
+    terminal.note(`${decisions.usage.input_tokens} tokens read, none generated`);
+  });
+}
+
+function show(terminal: Terminal, decisions: Decisions, questions: DecisionQuestions): void {
+  const answers = withOrder(decisions, questions).answers as ReadonlyMap<string, DecisionAnswer>;
+  const names = optionNamesOf(questions);
+  for (const [name, answer] of answers) {
+    const { type, confidence, label_mass } = answer;
+    const title =
+      type === "choice" ? answer.choice : type === "score" ? answer.score.toFixed(3) : answer.probability.toFixed(3);
+    const numbers = `confidence ${confidence.toFixed(3)}, label mass ${label_mass.toFixed(3)}`;
+    terminal.print(`${terminal.style("bold", `${shownText(name)}: ${shownText(title)}`)}  ${numbers}`);
+    const own = names.get(name)!;
+    const values = numbersOf(answer);
+    terminal.print(
+      terminal.table(own.map((option, i) => [`  ${shownText(option)}`, bar(values[i]!), values[i]!.toFixed(3)])),
+    );
+  }
+}
+
+function numbersOf(answer: DecisionAnswer): readonly number[] {
+  const { probabilities } = answer;
+  if (probabilities instanceof Map) return [...(probabilities as Map<string, number>).values()];
+  if (answer.type === "score") return answer.probabilities;
+  return [
+    answer.type === "boolean" ? answer.probability : NaN,
+    answer.type === "boolean" ? answer.probabilities.false : NaN,
+  ];
+}
+
+/** Characters of a bar of probability 1. */
+const WIDTH = 32;
+
+const bar = (probability: number): string => {
+  const filled = Math.round(probability * WIDTH);
+  return "█".repeat(filled) + "·".repeat(WIDTH - filled);
+};
