@@ -12,10 +12,11 @@ import { ifSupported } from "./config_ropes.js";
 import { encoderOf } from "./encoder_of.js";
 
 /** Classes of transformers 5.24 that use the embedding as head if config.json doesn't say. */
-const TIES = /^(cohere2?|ernie4_5(_moe)?|gemma\w*|lfm2(_moe)?|minicpm3|qwen3_vl_moe_text|smollm3|starcoder2|youtu)$/;
+const TIES =
+  /^(cohere2?|ernie4_5(_moe)?|gemma\w*|gpt2|lfm2(_moe)?|minicpm3|qwen3_vl_moe_text|smollm3|starcoder2|youtu)$/;
 
 /** Classes whose feed-forward blocks are four times as wide as the model if config.json doesn't say. */
-const FOUR_TIMES = /^(gptj|codegen|phi)$/;
+const FOUR_TIMES = /^(gpt2|gptj|codegen|phi)$/;
 
 /**
  * The parameters of the language model of a config.json. Undefined for GGUF, encoders, models with recurrent layers, architectures
@@ -36,8 +37,9 @@ export function parameterCount(source: Dict): number | undefined {
     const isTied =
       typeof outer === "boolean" ? outer : reader.boolean(["tie_word_embeddings", ""], TIES.test(reader.architecture));
     const perLayer = { ...defaultPerLayerConfig(), ...architecture.perLayer?.(reader) };
+    const positions = architecture.positions?.(reader).count ?? 0;
     return (
-      vocabulary * hidden * (isTied ? 1 : 2) +
+      (vocabulary * (isTied ? 1 : 2) + positions) * hidden +
       normSize(sizes, hidden) +
       ofPerLayer(perLayer, layers, hidden) +
       shape.own.reduce((sum, own, layer) => sum + ofLayer(sizes, own, layer), 0)
