@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { planBy, systemNamed } from "../../../build/package/apps/doctor/known_systems.js";
 import { ropeConfig } from "../../../build/package/core/config/rope_config.js";
-import { rw } from "../helpers/runtime.mjs";
-import { diagnosed } from "./cases.mjs";
+import { rw } from "../../package/helpers/runtime.mjs";
+import { diagnosed } from "../../package/doctor/cases.mjs";
 
 const { cases, source } = JSON.parse(
   readFileSync(new URL("../../golden/doctor/systems.json", import.meta.url), "utf8"),

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { ARCHITECTURES } from "../../../build/package/runtime/model/architectures/table.js";
 import { ConfigReader } from "../../../build/package/runtime/model/config/config_reader.js";
-import { changedGguf } from "../helpers/changed_models.mjs";
-import { rw } from "../helpers/runtime.mjs";
+import { changedGguf } from "../../package/helpers/changed_models.mjs";
+import { rw } from "../../package/helpers/runtime.mjs";
 
 const refused = (files, key, message) =>
   assert.rejects(rw.model(files), { code: "UNSUPPORTED_MODEL", field: `model.gguf: ${key}`, message });

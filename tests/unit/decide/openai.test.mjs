@@ -4,7 +4,7 @@ import test, { after } from "node:test";
 import { load } from "ropewalk/worker";
 import { openai } from "ropewalk/openai";
 import { tinyModelBytes } from "../../../examples/make_tiny_model.mjs";
-import { build, rejects, rw } from "../helpers/runtime.mjs";
+import { build, rejects, rw } from "../../package/helpers/runtime.mjs";
 
 const options = { contextLength: 2048 };
 const model = await rw.model(tinyModelBytes(), options);

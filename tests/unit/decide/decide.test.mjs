@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { load } from "ropewalk/worker";
 import { tinyModelBytes } from "../../../examples/make_tiny_model.mjs";
-import { CHAT_TEMPLATE, smallTokenizer } from "../helpers/decisions.mjs";
-import { tinyModel } from "../helpers/models.mjs";
-import { build, rejects, rw } from "../helpers/runtime.mjs";
+import { CHAT_TEMPLATE, smallTokenizer } from "../../package/helpers/decisions.mjs";
+import { tinyModel } from "../../package/helpers/models.mjs";
+import { build, rejects, rw } from "../../package/helpers/runtime.mjs";
 
 const worker = await load({ build });
 const options = { chatTemplate: CHAT_TEMPLATE, contextLength: 2048, onWarning() {} };
