@@ -109,7 +109,10 @@ const tasks = {
 
     await fill(page, "#by-text", "text", '{ "model_type": "gpt2", "n_positions": 1024 }');
     await verdictMatches(page, "learned positions");
-    assert.match(await textOf(page, "#support"), /^Ropewalk can't run it: architecture gpt2 is not supported/);
+    assert.equal(await textOf(page, "#support"), "Ropewalk runs gpt2.");
+    await fill(page, "#by-text", "text", '{ "model_type": "opt", "max_position_embeddings": 1024 }');
+    await page.waitForFunction(() => document.querySelector("#support").textContent.includes("opt"));
+    assert.match(await textOf(page, "#support"), /^Ropewalk can't run it: architecture opt is not supported/);
     assert.ok(await page.$eval("#problem", (problem) => problem.hidden));
   },
 
