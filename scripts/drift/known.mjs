@@ -120,7 +120,7 @@ async function templates() {
 async function sdk() {
   const texts = textsIn(join(built, "apps", "ai_sdk"), ".d.ts").concat(textsIn(join(built, "apps", "ai_sdk"), ".js"));
   const words = new Set(texts.flatMap((text) => text.match(/[\w-]+/g)));
-  const versions = texts.flatMap((text) => [...text.matchAll(/\b(\w+?)ModelV(\d+)\b/g)]);
+  const versions = texts.flatMap((text) => [...text.matchAll(/\b(?:Experimental_)?(\w+?)ModelV(\d+)\b/g)]);
   return {
     "AI SDK version": among(versions.map(([, kind, number]) => `${kind.toLowerCase()}-model/v${number}`)),
     "AI SDK option": among([...words]),
