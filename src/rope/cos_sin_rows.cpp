@@ -101,13 +101,12 @@ void CosSinRows::compose_floats(double position, Purpose purpose, float* cos, fl
   const int pairs = static_cast<int>(plan_->inv_freq.size());
   const double coarse = coarse_part(position);
   use_coarse(&coarse);
-  const double *coarse_cos = coarse_cos_.data(), *coarse_sin = coarse_sin_.data();  // once, because a store might change where they are
   const double* fine_cos = &fine_cos_[static_cast<std::size_t>(position - coarse) * pairs];
   const double* fine_sin = &fine_sin_[static_cast<std::size_t>(position - coarse) * pairs];
   const double cos_factor = factor(purpose), sin_factor = purpose.inverse ? -cos_factor : cos_factor;
 
   const auto two = [&](int j, v128_t& two_cos, v128_t& two_sin) {
-    const v128_t coarse_c = wasm_v128_load(coarse_cos + j), coarse_s = wasm_v128_load(coarse_sin + j);
+    const v128_t coarse_c = wasm_v128_load(&coarse_cos_[j]), coarse_s = wasm_v128_load(&coarse_sin_[j]);
     const v128_t fine_c = wasm_v128_load(fine_cos + j), fine_s = wasm_v128_load(fine_sin + j);
     const v128_t c = wasm_f64x2_sub(wasm_f64x2_mul(coarse_c, fine_c), wasm_f64x2_mul(coarse_s, fine_s));
     const v128_t s = wasm_f64x2_add(wasm_f64x2_mul(coarse_s, fine_c), wasm_f64x2_mul(coarse_c, fine_s));
@@ -123,8 +122,8 @@ void CosSinRows::compose_floats(double position, Purpose purpose, float* cos, fl
     wasm_v128_store(sin + j, wasm_i64x2_shuffle(low_sin, high_sin, 0, 2));
   }
   for (; j < pairs; ++j) {
-    cos[j] = static_cast<float>((coarse_cos[j] * fine_cos[j] - coarse_sin[j] * fine_sin[j]) * cos_factor);
-    sin[j] = static_cast<float>((coarse_sin[j] * fine_cos[j] + coarse_cos[j] * fine_sin[j]) * sin_factor);
+    cos[j] = static_cast<float>((coarse_cos_[j] * fine_cos[j] - coarse_sin_[j] * fine_sin[j]) * cos_factor);
+    sin[j] = static_cast<float>((coarse_sin_[j] * fine_cos[j] + coarse_cos_[j] * fine_sin[j]) * sin_factor);
   }
 }
 

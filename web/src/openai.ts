@@ -20,7 +20,7 @@ export type {
   ToolCallDelta,
 } from "./apps/openai/chat_shapes.js";
 export type { CompletionLogprobs } from "./apps/openai/completion_logprobs.js";
-export type { DecisionFields } from "./apps/decisions/decision_options.js";
+export type { DecisionFields } from "./apps/serving/decision_options.js";
 export type { DecisionContent, DecisionInputItem, DecisionPart } from "./apps/decisions/openai_input.js";
 export type {
   DecisionList,

@@ -81,14 +81,21 @@ TEST(WholeTexts, HaveTheSameBitsInAnyCompany) {
   }
 }
 
+// What a model makes of texts of 3 and 8 tokens.
+struct TwoTexts {
+  explicit TwoTexts(const TestModel& model) : weights(model), texts(model) {
+    EXPECT_EQ(texts.begin(std::vector<int>{3, 8}, nullptr), Status::ok);
+    EXPECT_EQ(forward.run(weights, texts, text(model, 11, 29).data()), Status::ok);
+  }
+  const LoadedWeights weights;
+  Texts texts;
+  Forward forward;
+};
+
 TEST(WholeTexts, BecomeVectors) {
   const TestModel model(bert());
-  const LoadedWeights weights(model);
-  Texts texts(model);
-  const std::vector<int> lengths = {3, 8}, tokens = text(model, 11, 29);
-  ASSERT_EQ(texts.begin(lengths, nullptr), Status::ok);
-  Forward forward;
-  ASSERT_EQ(forward.run(weights, texts, tokens.data()), Status::ok);
+  TwoTexts read(model);
+  const auto& [weights, texts, forward] = read;
   TextVectors vectors;
   const int width = model.config().hidden_size;
   const float* hidden = forward.hidden() + 3 * width;
@@ -122,12 +129,8 @@ TEST(WholeTexts, BecomeVectors) {
 // The largest element of the projected tokens isn't the projection of the largest elements.
 TEST(WholeTexts, AreProjectedBeforeTheyArePooled) {
   const TestModel model(embedding_gemma2());
-  const LoadedWeights weights(model);
-  Texts texts(model);
-  const std::vector<int> lengths = {3, 8}, tokens = text(model, 11, 29);
-  ASSERT_EQ(texts.begin(lengths, nullptr), Status::ok);
-  Forward forward;
-  ASSERT_EQ(forward.run(weights, texts, tokens.data()), Status::ok);
+  TwoTexts read(model);
+  const auto& [weights, texts, forward] = read;
   TextVectors vectors;
   const int width = model.config().hidden_size, size = 9;
   std::vector<float> largest(2 * size), mean(largest);

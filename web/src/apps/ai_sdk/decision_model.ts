@@ -10,9 +10,10 @@ import { fail } from "../../core/base/errors.js";
 import { fieldNames, withFieldNames } from "../../core/base/field_names.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import type { DecisionAnswer } from "../../runtime/model/decide/answers.js";
-import { type DecisionText, textOf } from "../../runtime/model/decide/decision_text.js";
+import { type DecisionText, linesOf } from "../../runtime/model/decide/decision_text.js";
 import type { DecideOptions } from "../../runtime/model/decide/options.js";
 import type { DecisionQuestions } from "../../runtime/model/decide/questions.js";
+import { decideOptions } from "../serving/decision_options.js";
 import { OWN, ownNames } from "./own_names.js";
 import type { ProvidedModel } from "./provided_model.js";
 import { withSdkWords } from "./sdk_words.js";
@@ -34,13 +35,9 @@ export function decisionModel(provided: ProvidedModel, modelId: string | undefin
     supportedQuestionTypes: ["choice", "score", "boolean"],
     async doDecide(call) {
       const { model, adapting, chats } = await provided.open();
-      const { templateName, onWarning } = chats;
       const options: DecideOptions = {
-        ...adapting,
-        ...(templateName !== undefined && { templateName }),
-        ...(onWarning && { onWarning }),
+        ...decideOptions({}, { adapting, chats }, call.abortSignal),
         ...checkOptions<RopewalkDecisionOptions>(call.providerOptions?.["ropewalk"], DECIDE, OWN),
-        ...(call.abortSignal && { signal: call.abortSignal }),
       };
       const { answers, usage } = await withSdkWords(() =>
         withFieldNames(NAMES, () => model.decide(stateOf(call.state), call.questions as DecisionQuestions, options)),
@@ -74,7 +71,7 @@ function answerOf(answer: DecisionAnswer): Experimental_DecisionModelV4Answer {
   return { type, probability: answer.probability };
 }
 
-/** Texts follow each other on lines of their own. JSON alone stays JSON. @throws INVALID_ARGUMENT: a file */
+/** @throws INVALID_ARGUMENT: a file */
 function stateOf(parts: readonly Experimental_DecisionModelV4StatePart[]): DecisionText {
   const read = parts.map((part, i): DecisionText => {
     if (part.type === "text") return part.text;
@@ -83,7 +80,7 @@ function stateOf(parts: readonly Experimental_DecisionModelV4StatePart[]): Decis
     const { value } = part;
     return typeof value === "object" && value !== null ? (value as DecisionText) : JSON.stringify(value);
   });
-  return read.length === 1 ? read[0]! : read.map((text, i) => textOf(text, `state[${i}]`)).join("\n");
+  return linesOf(read, (i) => `state[${i}]`);
 }
 
 /** What a model that generates nothing has no use for. */

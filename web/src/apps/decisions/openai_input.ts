@@ -3,7 +3,7 @@ import { isDict } from "../../core/base/dict.js";
 import { fail } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import { show } from "../../core/base/show.js";
-import { type DecisionText, textOf } from "../../runtime/model/decide/decision_text.js";
+import { type DecisionText, linesOf, textOf } from "../../runtime/model/decide/decision_text.js";
 
 /** A part of a content or of instructions. Images are refused. */
 export type DecisionPart =
@@ -86,22 +86,33 @@ function readItem(given: unknown, field: string): ReadItem {
   return { role: undefined, content: "", written: Object.fromEntries(written) };
 }
 
-function known(
-  given: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-  field: string,
-): Record<string, unknown> {
-  const all = Object.fromEntries([...names, ...UNREAD].map((name) => [name, true as const]));
-  return checkOptions(given as Record<string, unknown>, optionNames<Record<string, unknown>>(field, all), field);
+function known(given: Record<string, unknown>, names: readonly string[], field: string): Record<string, unknown> {
+  return onlyWith(given, [...names, ...UNREAD], field, field);
 }
 
-/** The text of a content: its parts follow each other on lines of their own. JSON alone stays JSON. @throws INVALID_ARGUMENT */
+/**
+ * An object of a request.
+ * @param names - its keys
+ * @param of - whose keys they are, for messages
+ * @throws UNKNOWN_KEY
+ */
+export function onlyWith(
+  given: Record<string, unknown>,
+  names: readonly string[],
+  field: string,
+  of: string,
+): Record<string, unknown> {
+  const all = Object.fromEntries(names.map((name) => [name, true as const]));
+  return checkOptions(given, optionNames<Record<string, unknown>>(of, all), field);
+}
+
+/** The text of a content, or its JSON. @throws INVALID_ARGUMENT */
 export function contentOf(content: unknown, field: string): DecisionText {
   if (typeof content === "string") return content;
   if (!Array.isArray(content) || content.length === 0)
     return fail("INVALID_ARGUMENT", field, `must be text or a list of parts (got ${show(content)})`);
   const parts = Array.from(content as unknown[], (part, i) => readPart(part, `${field}[${i}]`));
-  return parts.length === 1 ? parts[0]! : parts.map((part) => textOf(part, field)).join("\n");
+  return linesOf(parts, () => field);
 }
 
 function readPart(part: unknown, field: string): DecisionText {

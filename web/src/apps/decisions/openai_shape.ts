@@ -7,8 +7,8 @@ import { show } from "../../core/base/show.js";
 import type { DecisionAnswer, Decisions } from "../../runtime/model/decide/answers.js";
 import type { DecisionQuestion } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
-import { type DecisionFields, type DecisionServing, decideOptions } from "./decision_options.js";
-import { contentOf, type DecisionContent, type DecisionInputItem, stateOf } from "./openai_input.js";
+import { type DecisionFields, type DecisionServing, decideOptions } from "../serving/decision_options.js";
+import { contentOf, type DecisionContent, type DecisionInputItem, onlyWith, stateOf } from "./openai_input.js";
 
 /** A question of a {@link DecisionRequestFields}. */
 export type RequestQuestion =
@@ -78,7 +78,9 @@ export interface DecisionList {
   };
 }
 
-const FIELDS = optionNames<DecisionRequestFields>("decisions.create()", {
+const CALL = "decisions.create()";
+
+const FIELDS = optionNames<DecisionRequestFields>(CALL, {
   model: true,
   input: true,
   questions: true,
@@ -243,7 +245,5 @@ function optionalText(given: unknown, field: string): string | undefined {
   return given.trim() === "" ? undefined : given;
 }
 
-function known(given: Record<string, unknown>, names: readonly string[], field: string): Record<string, unknown> {
-  const all = Object.fromEntries(names.map((name) => [name, true as const]));
-  return checkOptions(given, optionNames<Record<string, unknown>>("decisions.create()", all), field);
-}
+const known = (given: Record<string, unknown>, names: readonly string[], field: string): Record<string, unknown> =>
+  onlyWith(given, names, field, CALL);

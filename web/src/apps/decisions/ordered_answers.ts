@@ -1,5 +1,5 @@
 // Answers whose options keep the order of the question, for JSON: an object lists names that are integers first.
-import type { DecisionAnswer, Decisions } from "../../runtime/model/decide/answers.js";
+import type { ChoiceAnswer, DecisionAnswer, Decisions } from "../../runtime/model/decide/answers.js";
 import type { DecisionQuestion, DecisionQuestions } from "../../runtime/model/decide/questions.js";
 
 const entriesOf = (given: object): (readonly [string, unknown])[] => {
@@ -25,13 +25,18 @@ function namesOf(question: DecisionQuestion): readonly string[] {
   return entriesOf(question.criteria).map((entry) => (typeof entry === "string" ? entry : entry[0]));
 }
 
+/** An answer whose probabilities by option are a Map. */
+export type OrderedAnswer =
+  | Exclude<DecisionAnswer, ChoiceAnswer>
+  | (Omit<ChoiceAnswer, "probabilities"> & { probabilities: Map<string, number> });
+
 /** The same answers and probabilities as Maps, in the order of the questions and their options. */
 export function withOrder(
   { answers, usage }: Decisions,
   questions: DecisionQuestions,
-): { answers: Map<string, object>; usage: object } {
+): { answers: Map<string, OrderedAnswer>; usage: object } {
   const names = optionNamesOf(questions);
-  const ordered = [...names].map(([name, options]): [string, object] => {
+  const ordered = [...names].map(([name, options]): [string, OrderedAnswer] => {
     const answer = ownValue<DecisionAnswer>(answers, name);
     if (answer.type !== "choice") return [name, answer];
     const probabilities = new Map(options.map((option) => [option, ownValue(answer.probabilities, option)]));

@@ -5,7 +5,7 @@ import { suggestion } from "../../core/base/options.js";
 import type { DecisionAnswer } from "../../runtime/model/decide/answers.js";
 import type { DecisionQuestions, DecisionText } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
-import { type DecisionServing, decideOptions } from "./decision_options.js";
+import { type DecisionServing, decideOptions } from "../serving/decision_options.js";
 import { ownValue } from "./ordered_answers.js";
 
 const FIELDS = ["model", "state", "questions", "permutations", "temperature"];

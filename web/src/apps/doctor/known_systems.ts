@@ -1,4 +1,5 @@
 // The systems that the Doctor knows, and how those that `compat` doesn't have read a config. Their rules are those of their released code.
+import { mscaleOf } from "../../core/config/gguf.js";
 import { SYSTEM_TYPES } from "../../core/config/rope_fields.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
 import type { RopeConfig, RopeScaling, RopeType } from "../../core/config/types.js";
@@ -84,9 +85,6 @@ function readingBy({ reading }: System, config: Config): Config {
   return reading?.(config, config.rope_scaling ?? {}) ?? config;
 }
 
-/** YaRN's factor on cos and sin, with one of DeepSeek's keys. */
-const temperature = (factor: number, mscale: number): number => (factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1);
-
 /** The factor of LongRoPE that both systems compute from the two lengths. */
 function lengthFactor(
   { max_position_embeddings: max }: Config,
@@ -105,7 +103,7 @@ function mlxReading(config: Config, scaling: RopeScaling): Config {
   const { rope_type, mscale = 1, mscale_all_dim = 0, long_factor } = scaling;
   if (rope_type === "yarn") {
     const factor = factorOf(config, scaling);
-    const attention_factor = temperature(factor, mscale) / temperature(factor, mscale_all_dim);
+    const attention_factor = mscaleOf(factor, mscale) / mscaleOf(factor, mscale_all_dim);
     const own = { attention_factor, truncate: null, extrapolation_factor: null };
     return overrideRopeConfig(config, { rope_scaling: own });
   }
@@ -122,9 +120,7 @@ function sglangReading(config: Config, scaling: RopeScaling): Config {
   if (rope_type === "yarn") {
     const isDeepseek = yarnFamilyOf(config.model_type) === "deepseek";
     const isRatio = isDeepseek || (mscale !== undefined && mscale_all_dim !== undefined);
-    const own = isRatio
-      ? temperature(factor, mscale ?? 1) / temperature(factor, mscale_all_dim ?? 0)
-      : temperature(factor, 1);
+    const own = isRatio ? mscaleOf(factor, mscale ?? 1) / mscaleOf(factor, mscale_all_dim ?? 0) : mscaleOf(factor, 1);
     const rest = { attention_factor: own * attn_factor, ...(isDeepseek && { truncate: null }) };
     return overrideRopeConfig(config, { rope_scaling: rest });
   }

@@ -1,8 +1,8 @@
 // `ropewalk decide`: typed questions about a text, answered with probabilities as bars.
 import type { Command } from "commander";
-import { type DecisionAnswer, type DecisionQuestions, type Decisions, load } from "../../../index.node.js";
+import { load } from "../../../index.node.js";
 import { writeOrdered } from "../../decisions/ordered_json.js";
-import { optionNamesOf, withOrder } from "../../decisions/ordered_answers.js";
+import { optionNamesOf, type OrderedAnswer, withOrder } from "../../decisions/ordered_answers.js";
 import { interruptible } from "../interrupt.js";
 import {
   type ChatTemplateFlags,
@@ -84,15 +84,18 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
       ...(templateName !== undefined && { templateName }),
       ...(await loadAdapters(terminal, model, flags, signal)),
     });
-    terminal.resultText(writeOrdered({ model: model.info.name, ...withOrder(decisions, questions) }, "  "));
-    show(terminal, decisions, questions);
+    const ordered = withOrder(decisions, questions);
+    terminal.resultText(writeOrdered({ model: model.info.name, ...ordered }, "  "));
+    show(terminal, ordered.answers, optionNamesOf(questions));
     terminal.note(`${decisions.usage.input_tokens} tokens read, none generated`);
   });
 }
 
-function show(terminal: Terminal, decisions: Decisions, questions: DecisionQuestions): void {
-  const answers = withOrder(decisions, questions).answers as ReadonlyMap<string, DecisionAnswer>;
-  const names = optionNamesOf(questions);
+function show(
+  terminal: Terminal,
+  answers: ReadonlyMap<string, OrderedAnswer>,
+  names: ReadonlyMap<string, readonly string[]>,
+): void {
   for (const [name, answer] of answers) {
     const { type, confidence, label_mass } = answer;
     const title =
@@ -107,14 +110,9 @@ function show(terminal: Terminal, decisions: Decisions, questions: DecisionQuest
   }
 }
 
-function numbersOf(answer: DecisionAnswer): readonly number[] {
-  const { probabilities } = answer;
-  if (probabilities instanceof Map) return [...(probabilities as Map<string, number>).values()];
-  if (answer.type === "score") return answer.probabilities;
-  return [
-    answer.type === "boolean" ? answer.probability : NaN,
-    answer.type === "boolean" ? answer.probabilities.false : NaN,
-  ];
+function numbersOf(answer: OrderedAnswer): readonly number[] {
+  if (answer.type === "choice") return [...answer.probabilities.values()];
+  return answer.type === "score" ? answer.probabilities : [answer.probability, answer.probabilities.false];
 }
 
 /** Characters of a bar of probability 1. */

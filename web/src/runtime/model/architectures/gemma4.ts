@@ -183,28 +183,26 @@ function embeddingLayer(reader: ConfigReader): (layer: number) => LayerShape {
   const heads = reader.integer(HEADS);
   const size = (config: string, gguf: string, fallback?: number): number =>
     reader.integer([config, gguf], fallback, 1, MAX_HEAD_DIM);
+  if (reader.isGguf)
+    return (layer) => ({
+      head_dim:
+        window(layer) > 0
+          ? size("", "attention.key_length_swa", size("", "attention.key_length"))
+          : size("", "attention.key_length"),
+      kv_heads:
+        ofLayer(reader, "", "attention.head_count_kv", layer) ??
+        reader.integer(["", "attention.head_count_kv"], heads, 1, heads),
+    });
   const kvHeads = (key: string, byDefault: number): number => reader.integer([key, ""], byDefault, 1, heads);
   const isListed = reader.has(PER_LAYER);
   return (layer) => {
     const isFull = window(layer) === 0 && !isListed;
     const own = overridden(reader, layer);
-    const listed = ofLayer(reader, "", "attention.head_count_kv", layer);
     return {
-      head_dim:
-        own.head_dim ??
-        (reader.isGguf && window(layer) > 0
-          ? size("", "attention.key_length_swa", size("", "attention.key_length"))
-          : isFull
-            ? size("global_head_dim", "attention.key_length", reader.isGguf ? undefined : GLOBAL_HEAD_DIM)
-            : size("head_dim", "", 256)),
+      head_dim: own.head_dim ?? (isFull ? size("global_head_dim", "", GLOBAL_HEAD_DIM) : size("head_dim", "", 256)),
       kv_heads:
         own.num_key_value_heads ??
-        listed ??
-        (reader.isGguf
-          ? reader.integer(["", "attention.head_count_kv"], heads, 1, heads)
-          : isFull
-            ? kvHeads("num_global_key_value_heads", 1)
-            : kvHeads("num_key_value_heads", heads)),
+        (isFull ? kvHeads("num_global_key_value_heads", 1) : kvHeads("num_key_value_heads", heads)),
     };
   };
 }

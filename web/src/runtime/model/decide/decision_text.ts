@@ -28,6 +28,11 @@ export function textOf(given: unknown, field: string): string {
   return jsonText(given, field, 0);
 }
 
+/** Parts on lines of their own. JSON alone stays JSON. @throws INVALID_ARGUMENT: one of several parts isn't JSON @internal */
+export function linesOf(parts: readonly DecisionText[], fieldOf: (index: number) => string): DecisionText {
+  return parts.length === 1 ? parts[0]! : parts.map((part, i) => textOf(part, fieldOf(i))).join("\n");
+}
+
 function jsonText(value: unknown, field: string, depth: number): string {
   if (value === null || typeof value === "boolean" || typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number" && Number.isFinite(value)) return JSON.stringify(value);

@@ -7,9 +7,10 @@ import type { AdapterOptions } from "../run/adapters_in_use.js";
 import { checkContext } from "../session/options.js";
 import type { PlaceOptions } from "./answer_place.js";
 import { DECIDE_OPTIONS, type DecideOptions } from "./options.js";
+import { MOST_OPTIONS } from "./questions.js";
 
-/** The most orders of options. There are no more that differ: two directions, each beginning with each of 255 options. */
-const MOST_ORDERS = 510;
+/** The most orders of options. There are no more that differ: two directions, each beginning with each of the options. */
+const MOST_ORDERS = 2 * MOST_OPTIONS;
 
 /** Options with defaults, all but those of the chat checked. @internal */
 export interface DecideSettings {

@@ -14,6 +14,7 @@ import { addGatedQueries, addRecurrent } from "./map_recurrent.js";
 import type { ModelPlan } from "../plan/model_plan.js";
 import { asColumn, rowsOf, type TensorRows, type WeightMapping, wholeTensor } from "./weight_mapping.js";
 import { MODEL_MATRICES, MODEL_VECTORS, NO_LAYER, slotOfMatrix, slotOfVector, WeightMapper } from "./weight_mapper.js";
+import { ATTENTION_GATES } from "../architectures/parts/architecture.js";
 import type { MatrixRole, NormRole, VectorRole } from "../architectures/parts/tensor_names.js";
 
 /**
@@ -149,7 +150,7 @@ class ModelMapper extends WeightMapper {
     const { kv_heads, head_dim } = this.plan.shapes[layer]!;
     const sizes = { query: heads * head_dim, key: kv_heads * head_dim, value: kv_heads * head_dim };
     const parts = Object.keys(sizes) as (keyof typeof sizes)[];
-    const gate = this.plan.architecture.attentionGate?.(this.plan.reader);
+    const gate = ATTENTION_GATES[this.plan.config.attention_gate];
     const fused = this.names.layers.query_key_value && this.stem(layer, "query_key_value");
     if (fused && this.find(`${fused}.weight`) !== undefined) {
       this.#addFused(

@@ -1,8 +1,8 @@
-// What both shapes of requests can add to model.decide(), and how the server's own options reach it.
+// The options of model.decide() in a call: what the requests of all shapes can set, and those that the model is served with.
 import type { DecideOptions } from "../../runtime/model/decide/options.js";
-import type { Serving } from "../serving/options.js";
+import type { Serving } from "./options.js";
 
-/** Fields of both shapes that the others don't have. Null is the same as no field. */
+/** Fields of OpenAI's and TypeSafe's shapes that theirs don't have. Null is the same as no field. */
 export interface DecisionFields {
   /** As in `decide()`: orders of the options. */
   permutations?: number | null;
