@@ -60,10 +60,17 @@ for (const name of BROWSERS) {
         }),
       );
 
-      await t.test("helpers that were ended are missed by nobody", () =>
-        withPage(browser, isolated, async (run) => {
-          assert.deepEqual(await run("endHelpers", ISOLATED_ENTRY), { started: 3, isSame: true, threads: 2 });
-        }),
+      // together, because each waits ten seconds for helpers that are gone
+      await t.test("helpers that were ended are missed by nobody, neither of a page nor of a Worker", () =>
+        Promise.all([
+          withPage(browser, isolated, async (run) => {
+            assert.deepEqual(await run("endHelpers", ISOLATED_ENTRY), { started: 3, isSame: true, threads: 2 });
+          }),
+          withPage(browser, isolated, async (run) => {
+            const expected = { started: 4, isSame: true, threads: 2 };
+            assert.deepEqual(await run("endHelpersOfWorker", WORKER, MODEL), expected);
+          }),
+        ]),
       );
 
       await t.test("a page starts helpers for its Worker, and ends them with it", () =>
@@ -81,13 +88,6 @@ for (const name of BROWSERS) {
           const { aborted, most, running } = await run("abortLoads", WORKER);
           assert.ok(aborted > 0 && most > 1, `${aborted} loads were aborted, ${most} Workers ran`);
           assert.equal(running, 0);
-        }),
-      );
-
-      await t.test("helpers of a Worker that were ended are missed by nobody", () =>
-        withPage(browser, isolated, async (run) => {
-          const expected = { started: 4, isSame: true, threads: 2 };
-          assert.deepEqual(await run("endHelpersOfWorker", WORKER, MODEL), expected);
         }),
       );
 

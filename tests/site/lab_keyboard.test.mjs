@@ -127,8 +127,10 @@ for (const name of BROWSERS.filter((browser) => browser !== "webkit")) {
       async (browser) => {
         const { page } = await open(browser, "about:blank");
         if (name === "chromium") await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+        // in Firefox one panel, for time
+        const panels = name === "chromium" ? Object.keys(KEYS) : ["clocks"];
         await t.test("no panel moves by itself", async () => {
-          for (const panel of Object.keys(KEYS)) {
+          for (const panel of panels) {
             await openPanel(page, panel);
             assert.ok(await page.evaluate(() => matchMedia("(prefers-reduced-motion: reduce)").matches));
             await sleep(300);
