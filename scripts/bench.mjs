@@ -9,9 +9,10 @@
 //   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
 //   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
 //   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
+//   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
-//   npm run bench -- --write        writes the tables of models, or of released, to docs/whole_models.md too
+//   npm run bench -- --write        writes the tables of models, of released or of node to their pages in docs/ too
 //
 // On request only:
 //
@@ -136,22 +137,46 @@ async function runProfile(part, args) {
   await run(process.execPath, [...(await flagsOf("relaxed")), program, ...args]);
 }
 
-/** Measures released models in a Node of its own. */
-async function benchReleased(args) {
+/** Runs a program of tests/bench/ that prints `{ lines, table }`, in a Node of its own. With --write, the table goes to `page`, at the mark `name`. */
+async function benchTable(name, program, page, args) {
   const { writeBetween } = await import("../tests/bench/models/report.mjs");
-  const script = join("tests", "bench", "released", "released.mjs");
-  const printed = await capture(process.execPath, [...(await flagsOf("relaxed")), script], { cwd: root });
+  const printed = await capture(process.execPath, program, { cwd: root });
   const { lines, table } = JSON.parse(printed.split("\n").at(-1));
   const date = new Date().toLocaleDateString("en", { year: "numeric", month: "long", day: "numeric" });
   const text = `On ${cpus()[0]?.model.trim() ?? "an unknown processor"}, Node ${process.version}, ${date}:\n\n${table}`;
   console.log(`\n${text}`);
-  if (args.includes("--write")) await writeBetween(join(root, "docs", "whole_models.md"), "released", text);
+  if (args.includes("--write")) await writeBetween(join(root, "docs", page), name, text);
   return lines;
 }
 
+/** Measures released models. */
+const benchReleased = async (args) =>
+  benchTable("released", [...(await flagsOf("relaxed")), "tests/bench/released/released.mjs"], "whole_models.md", args);
+
+/** Measures packages as Node runs them without a flag. */
+const benchPackages = (args) =>
+  benchTable(
+    "packages",
+    ["tests/bench/node_packages/packages.mjs", ...args],
+    "apps/node_without_native_builds.md",
+    args,
+  );
+
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
-  const names = ["rope", "models", "released", "embed", "lookup", "format", "batches", "kept", "scales", "variants"];
+  const names = [
+    "rope",
+    "models",
+    "released",
+    "embed",
+    "lookup",
+    "format",
+    "batches",
+    "kept",
+    "scales",
+    "node",
+    "variants",
+  ];
   const parts = names.filter((part) => args.includes(part));
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
   await setUp(["build", "browsers", ...(wants("released") ? ["python"] : [])]);
@@ -178,6 +203,7 @@ async function bench(args) {
     results.models = files;
   }
   if (wants("released")) await measure("released models in Node", benchReleased(args));
+  if (wants("node")) await measure("vectors in Node, one package beside others", benchPackages(args));
   if (wants("embed")) {
     const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
     await measure("embeddings in Chromium", benchEmbed(inPage, args));

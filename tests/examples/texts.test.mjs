@@ -15,6 +15,7 @@ const pages = {
   "docs/apps/openai.md": { blocks: 1, checks: 4 },
   "docs/apps/batches.md": { blocks: 2, checks: 2 },
   "docs/apps/lora.md": { blocks: 2, checks: 6 },
+  "docs/apps/node_without_native_builds.md": { blocks: 3, checks: 5 },
   "docs/apps/structured_output.md": { blocks: 3, checks: 4 },
   "docs/apps/views.md": { blocks: 5, checks: 7 },
   "docs/attention.md": { blocks: 5, checks: 5 },

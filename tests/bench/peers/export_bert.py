@@ -28,15 +28,28 @@ class LastHiddenState(torch.nn.Module):
         return self.model.encoder(embedded, attention_mask=padding).last_hidden_state
 
 
-def check(model):
-    """Fails unless model.onnx computes what the model computes, for texts of different lengths."""
+def check(model, path):
+    """Fails unless the ONNX file computes what the model computes, for texts of different lengths."""
     ids, mask = torch.randint(1000, 20000, (2, 12)), torch.ones(2, 12, dtype=torch.long)
     mask[0, 8:] = 0
     with torch.no_grad():
         expected = model(input_ids=ids, attention_mask=mask).last_hidden_state.numpy()
-    [actual] = InferenceSession(OUT / "model.onnx").run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})
+    [actual] = InferenceSession(path).run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})
     difference = abs(actual - expected)[mask.numpy() == 1].max()
     assert difference < 1e-4, difference
+
+
+def write_onnx(model, path, int8_path):
+    """Writes a BertModel as ONNX, and once more with weights of 8 bits."""
+    axes = {0: torch.export.Dim("texts", min=2), 1: torch.export.Dim("tokens", min=2)}
+    example = [torch.ones(3, 9, dtype=torch.long) for _ in range(2)]  # one tensor for both would make them one input
+    names = ["input_ids", "attention_mask"]
+    torch.onnx.export(
+        LastHiddenState(model).eval(), tuple(example), path, dynamo=True, external_data=False, input_names=names,
+        output_names=["last_hidden_state"], dynamic_shapes={name: axes for name in names},
+    )
+    check(model, path)
+    quantize_dynamic(path, int8_path, weight_type=QuantType.QInt8)
 
 
 def main():
@@ -45,16 +58,7 @@ def main():
     model = BertModel(config, add_pooling_layer=False).eval()
     OUT.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(OUT)
-
-    axes = {0: torch.export.Dim("texts", min=2), 1: torch.export.Dim("tokens", min=2)}
-    example = [torch.ones(3, 9, dtype=torch.long) for _ in range(2)]  # one tensor for both would make them one input
-    names = ["input_ids", "attention_mask"]
-    torch.onnx.export(
-        LastHiddenState(model).eval(), tuple(example), OUT / "model.onnx", dynamo=True, external_data=False, input_names=names,
-        output_names=["last_hidden_state"], dynamic_shapes={name: axes for name in names},
-    )
-    check(model)
-    quantize_dynamic(OUT / "model.onnx", OUT / "model_int8.onnx", weight_type=QuantType.QInt8)
+    write_onnx(model, OUT / "model.onnx", OUT / "model_int8.onnx")
     for path in sorted(OUT.glob("model*")):
         print(f"{path.name}: {path.stat().st_size:,} bytes")
 
