@@ -1,71 +1,87 @@
-// `npm run bench -- embed`: 256 short texts by a BERT with 33 million random weights in Chromium, compared with onnxruntime-web's wasm, which
-// transformers.js runs. tests/bench/peers/export_bert.py writes the model.
+// `npm run bench -- embed`: short texts by BERTs in Chromium, compared with onnxruntime-web's wasm, which transformers.js runs.
+// tests/bench/peers/export_bert.py writes the models.
 //
-//   --rounds N       default 7
-//   --threads 1,2    threads of both
+//   --models NAME,...    default: all that were exported (minilm_l6, bge_small, minilm)
+//   --weights f32,int8   int8 is q8_0 here, and onnxruntime's dynamic quantization there
+//   --batches 1,8,64     texts in a call
+//   --rounds N           default 15
+//   --threads 1,2        threads of both
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { median } from "../measure.mjs";
 
 const root = join(import.meta.dirname, "..", "..", "..");
-const FOLDER = join("build", "peers", "bert33");
-const TARGETS = { 1: 1.5, 2: 1 };
+const FOLDER = join("build", "peers", "bert");
+const TITLES = { minilm_l6: "MiniLM-L6's shape", bge_small: "bge-small's shape", minilm: "all-MiniLM-L6-v2" };
+const TARGET = 1.5;
 /** The lowest cosine between both vectors of a text. int8 rounds weights and activations in different blocks. */
 const MIN_COSINE = { f32: 0.99999, int8: 0.99 };
 
-/** Measures both with each kind of weights and number of threads, round by round. Returns lines with goals. */
+/** Measures all with each kind of weights and number of threads, round by round. Returns lines with goals. */
 export async function benchEmbed(inPage, args) {
   const option = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
-  const rounds = Number(option("--rounds", 7));
-  const threads = option("--threads", "1,2").split(",").map(Number);
-  if (!existsSync(join(root, FOLDER, "model_int8.onnx")))
-    throw new Error("no model to embed with: run python tests/bench/peers/export_bert.py");
+  const list = (name, otherwise) => option(name, otherwise).split(",");
+  const exported = Object.keys(TITLES).filter((name) => existsSync(join(root, FOLDER, name, "model_int8.onnx")));
+  if (exported.length === 0) throw new Error("no model to embed with: run python tests/bench/peers/export_bert.py");
+  const rounds = Number(option("--rounds", 15));
+  const batches = list("--batches", "1,8,64").map(Number);
   return inPage("embed/index.html", async (page, origin) => {
     const lines = [];
-    for (const count of threads) {
-      for (const weights of ["f32", "int8"])
-        lines.push(...(await race(page, `${origin}/${FOLDER}/`, { threads: count, weights, rounds })));
+    for (const model of list("--models", exported.join(","))) {
+      for (const weights of list("--weights", "int8,f32")) {
+        for (const threads of list("--threads", "1,2").map(Number)) {
+          const source = `${origin}/${FOLDER}/${model}/`;
+          lines.push(...(await race(page, source, { model, weights, threads, batches, rounds })));
+        }
+      }
     }
     return lines;
   });
 }
 
-async function race(page, source, { threads, weights, rounds }) {
+async function race(page, source, { model, weights, threads, batches, rounds }) {
   const call = (...command) => page.evaluate((...command) => globalThis.callContender(...command), ...command);
   const contenders = [
     { name: "relaxed", worker: "../embed/ropewalk_worker.mjs", build: "relaxed" },
     { name: "simd", worker: "../embed/ropewalk_worker.mjs", build: "simd" },
     { name: "onnxruntime-web", worker: "../embed/onnxruntime_worker.mjs" },
   ];
-  const samples = {};
+  const samples = Object.fromEntries(batches.map((batch) => [batch, {}]));
   try {
     for (const { name, worker, build } of contenders) {
       const options = { threads, weights, ...(build && { build }) };
       await page.evaluate((...args) => globalThis.openContender(...args), name, worker, source, options);
-      await call(name, "embed"); // warm-up
-      samples[name] = [];
+      for (const batch of batches) samples[batch][name] = [];
     }
-    for (let round = 0; round < rounds; round++)
-      for (const { name } of contenders) samples[name].push(await call(name, "embed"));
+    for (let round = -1; round < rounds; round++) {
+      for (const batch of batches) {
+        for (const { name } of contenders) {
+          const ms = await call(name, "embed", batch);
+          if (round >= 0) samples[batch][name].push(ms); // the first is a warm-up
+        }
+      }
+    }
     const cosine = await page.evaluate(leastCosine, "relaxed", "onnxruntime-web");
     if (!(cosine >= MIN_COSINE[weights])) throw new Error(`${weights}: the vectors differ, cosine ${cosine}`);
   } finally {
     for (const { name } of contenders) await page.evaluate((name) => globalThis.closeContender(name), name);
   }
-  const title = `${weights}, ${threads} ${threads === 1 ? "thread" : "threads"}`;
-  const theirs = samples["onnxruntime-web"];
-  const ours = ["relaxed", "simd"].map((build) => ({
-    name: `256 texts, ${title}, ${build}: times onnxruntime-web`,
-    value: median(samples[build].map((ms, round) => theirs[round] / ms)),
-    unit: "×",
-    target: TARGETS[threads],
-  }));
-  const times = Object.entries(samples).map(([name, ms]) => ({
-    name: `256 texts, ${title}, ${name}`,
-    value: median(ms),
-    unit: "ms",
-  }));
-  return [...ours, ...times];
+  return batches.flatMap((batch) => {
+    const title = `${TITLES[model]}, ${weights}, ${threads}T, ${batch} ${batch === 1 ? "text" : "texts"}`;
+    const theirs = samples[batch]["onnxruntime-web"];
+    const ratios = ["relaxed", "simd"].map((build) => ({
+      name: `${title}, ${build}: times onnxruntime-web`,
+      value: median(samples[batch][build].map((ms, round) => theirs[round] / ms)),
+      unit: "×",
+      target: TARGET,
+    }));
+    const times = Object.entries(samples[batch]).map(([name, ms]) => ({
+      name: `${title}, ${name}`,
+      value: median(ms),
+      unit: "ms/call",
+    }));
+    return [...ratios, ...times];
+  });
 }
 
 /** In the page: the lowest cosine between two contenders' vectors of a text. */

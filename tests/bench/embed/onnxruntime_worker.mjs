@@ -1,16 +1,24 @@
 // Embeds the texts with onnxruntime-web, in a Worker, as transformers.js does: padded batches, then the mean over each text's tokens.
 import * as ort from "/node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
-import { texts, timed } from "./texts.mjs";
+import { timed } from "./texts.mjs";
 
-/** Texts in a batch. They are sorted by length first, so that little is padded; transformers.js doesn't sort. */
-const BATCH = 32;
+/** Texts that are run together. They are sorted by length first, so that little is padded; transformers.js doesn't sort. */
+const TOGETHER = 8;
 const SIZE = 384;
 
 let session;
 let vectors;
 
-async function embedBatch(indices) {
+async function embed(texts) {
+  const results = new Array(texts.length);
+  const order = texts.map((_, index) => index).sort((a, b) => texts[a].length - texts[b].length);
+  for (let first = 0; first < order.length; first += TOGETHER)
+    await embedTogether(texts, order.slice(first, first + TOGETHER), results);
+  return results;
+}
+
+async function embedTogether(texts, indices, results) {
   const length = Math.max(...indices.map((index) => texts[index].length));
   const shape = [indices.length, length];
   const [ids, mask] = [0, 1].map(() => new BigInt64Array(indices.length * length));
@@ -29,7 +37,7 @@ async function embedBatch(indices) {
     for (let at = 0; at < texts[index].length; at++)
       for (let i = 0; i < SIZE; i++) sum[i] += states.data[(row * length + at) * SIZE + i];
     const norm = Math.hypot(...sum);
-    vectors[index] = sum.map((x) => x / norm);
+    results[index] = sum.map((x) => x / norm);
   });
   states.dispose();
 }
@@ -46,13 +54,12 @@ expose({
     return {};
   },
 
-  /** Milliseconds for all texts. */
-  embed: () =>
-    timed(async () => {
-      vectors = new Array(texts.length);
-      const order = texts.map((_, index) => index).sort((a, b) => texts[a].length - texts[b].length);
-      for (let first = 0; first < order.length; first += BATCH) await embedBatch(order.slice(first, first + BATCH));
-    }),
+  /** Milliseconds of a call with `batch` texts. */
+  async embed(batch) {
+    const timing = await timed(batch, embed);
+    vectors = timing.vectors;
+    return timing.ms;
+  },
 
   /** The vectors of the last call. */
   vectors: () => vectors,

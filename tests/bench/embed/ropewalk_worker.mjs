@@ -1,7 +1,7 @@
 // Embeds the texts with the package, in a Worker.
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
 import { load } from "/dist/index.js";
-import { texts, timed } from "./texts.mjs";
+import { timed } from "./texts.mjs";
 
 let model;
 let vectors;
@@ -13,8 +13,12 @@ expose({
     return {};
   },
 
-  /** Milliseconds for all texts. */
-  embed: () => timed(async () => (vectors = await model.embed(texts, { pooling: "mean", normalize: true }))),
+  /** Milliseconds of a call with `batch` texts. */
+  async embed(batch) {
+    const timing = await timed(batch, (texts) => model.embed(texts, { pooling: "mean", normalize: true }));
+    vectors = timing.vectors;
+    return timing.ms;
+  },
 
   /** The vectors of the last call. */
   vectors: () => vectors,

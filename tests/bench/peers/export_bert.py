@@ -1,11 +1,14 @@
-"""Writes the encoder that `npm run bench -- embed` runs, to build/peers/bert33/: random weights in the shape of a BERT with 33 million weights,
-as config.json and model.safetensors for this package, and as model.onnx and model_int8.onnx for onnxruntime-web.
+"""Writes the encoders that `npm run bench -- embed` runs, to build/peers/bert/: in the shapes of MiniLM-L6 and bge-small with random weights, and a
+released model if its folder is named. Each has config.json and model.safetensors for this package, and model.onnx and model_int8.onnx for
+onnxruntime-web.
 
-    python tests/bench/peers/export_bert.py        needs torch, transformers, onnx, onnxscript and onnxruntime
+    python tests/bench/peers/export_bert.py [FOLDER]    needs torch, transformers, onnx, onnxscript and onnxruntime
 
+FOLDER: all-MiniLM-L6-v2 as sentence-transformers saves it, such as the copy that the tests of released models keep.
 The ONNX files are made as those that transformers.js runs: torch's exporter, then onnxruntime's dynamic quantization.
 """
 
+import sys
 from pathlib import Path
 
 import torch
@@ -13,7 +16,8 @@ from onnxruntime import InferenceSession
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertConfig, BertModel
 
-OUT = Path(__file__).parents[3] / "build" / "peers" / "bert33"
+OUT = Path(__file__).parents[3] / "build" / "peers" / "bert"
+SHAPES = {"minilm_l6": 6, "bge_small": 12}  # layers of 384
 
 
 class LastHiddenState(torch.nn.Module):
@@ -52,15 +56,22 @@ def write_onnx(model, path, int8_path):
     quantize_dynamic(path, int8_path, weight_type=QuantType.QInt8)
 
 
+def export(model, name):
+    folder = OUT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    write_onnx(model, folder / "model.onnx", folder / "model_int8.onnx")
+    for path in sorted(folder.glob("model*")):
+        print(f"{name}/{path.name}: {path.stat().st_size:,} bytes")
+
+
 def main():
-    torch.manual_seed(1)
-    config = BertConfig(hidden_size=384, num_hidden_layers=12, num_attention_heads=12, intermediate_size=1536, attn_implementation="eager")
-    model = BertModel(config, add_pooling_layer=False).eval()
-    OUT.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(OUT)
-    write_onnx(model, OUT / "model.onnx", OUT / "model_int8.onnx")
-    for path in sorted(OUT.glob("model*")):
-        print(f"{path.name}: {path.stat().st_size:,} bytes")
+    for name, layers in SHAPES.items():
+        torch.manual_seed(1)
+        config = BertConfig(hidden_size=384, num_hidden_layers=layers, num_attention_heads=12, intermediate_size=1536, attn_implementation="eager")
+        export(BertModel(config, add_pooling_layer=False).eval(), name)
+    for folder in sys.argv[1:2]:
+        export(BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager").eval(), "minilm")
 
 
 if __name__ == "__main__":
