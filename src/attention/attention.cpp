@@ -38,18 +38,44 @@ Status check_attention(const KeyValues& kv, const Queries& queries, const Positi
 }
 
 Status Attention::attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options) {
-  if (const Status status = check_attention(kv, queries, positions, options); status != Status::ok) return status;
-  const Pass pass(*kernels_, *rotate_kernels_, kv, queries, positions, options);
-  const int threads = thread_pool().threads();
-  if (threads > 1 && pass.can_split()) return attend_chunks(pass);
+  const AttentionRequest request = {kv, queries, positions, options};
+  return attend({&request, 1});
+}
 
-  // The rows of a rope are cached in the rope, which one thread uses at a time.
-  const int parts = options.position.scheme == PositionScheme::rope ? 1 : parts_of(pass.tiles(), pass.work());
-  if (!reserve(pass, parts == 1 ? 1 : threads)) return Status::out_of_memory;
+Status Attention::attend(std::span<const AttentionRequest> requests) {
+  const auto pass_of = [&](const AttentionRequest& request) {
+    return Pass(*kernels_, *rotate_kernels_, request.kv, request.queries, request.positions, request.options);
+  };
+  const int threads = thread_pool().threads();
+  std::int64_t tiles = 0, work = 0;
+  bool is_divisible = true;
+  per_thread_ = {};
+  for (const AttentionRequest& request : requests) {
+    if (const Status status = check_attention(request.kv, request.queries, request.positions, request.options); status != Status::ok) return status;
+    const Pass pass = pass_of(request);
+    if (requests.size() == 1 && threads > 1 && pass.can_split()) return attend_chunks(pass);
+    per_thread_ = {std::max(per_thread_.floats, pass.memory_floats()), std::max(per_thread_.rows, pass.rows())};
+    tiles += pass.tiles();
+    work += pass.tiles() * pass.work();
+    // The rows of a rope are cached in the rope, which one thread uses at a time.
+    is_divisible = is_divisible && request.options.position.scheme != PositionScheme::rope;
+  }
+  if (tiles == 0) return Status::ok;
+  const int parts = is_divisible ? parts_of(tiles, work / tiles) : 1;
+  if (!reserve(parts == 1 ? 1 : threads)) return Status::out_of_memory;
   in_parallel(parts, [&](int part, int thread) {
-    Pass own = on_thread(pass, thread);
-    const auto [first, last] = part_range(pass.tiles(), parts, part);
-    for (std::int64_t tile = first; tile < last; ++tile) own.run_tile(pass.tile(tile));
+    auto [first, last] = part_range(tiles, parts, part);
+    for (const AttentionRequest& request : requests) {
+      if (last <= 0) return;
+      const Pass pass = pass_of(request);
+      const std::int64_t count = pass.tiles();
+      if (first < count) {
+        Pass own = on_thread(pass, thread);
+        for (std::int64_t tile = std::max<std::int64_t>(first, 0); tile < std::min(last, count); ++tile) own.run_tile(pass.tile(tile));
+      }
+      first -= count;
+      last -= count;
+    }
   });
   return thread_pool().status();
 }
@@ -59,7 +85,8 @@ Status Attention::weights(const KeyValues& kv, const Queries& query, const Posit
   if (query.tokens != 1) return Status::query_shape_out_of_range;
   if (const Status status = check_attention(kv, query, positions, options); status != Status::ok) return status;
   const Pass pass(*kernels_, *rotate_kernels_, kv, query, positions, options);
-  if (!reserve(pass, 1)) return Status::out_of_memory;
+  per_thread_ = {pass.memory_floats(), pass.rows()};
+  if (!reserve(1)) return Status::out_of_memory;
   Pass own = on_thread(pass, 0);
   for (std::int64_t i = 0; i < pass.tiles(); ++i) {
     own.run_tile(pass.tile(i));
@@ -68,22 +95,23 @@ Status Attention::weights(const KeyValues& kv, const Queries& query, const Posit
   return Status::ok;
 }
 
-bool Attention::reserve(const Pass& pass, int threads) {
-  return memory_.resize(threads * pass.memory_floats()) && states_.resize(std::uint64_t{2} * threads * pass.rows());
+bool Attention::reserve(int threads) {
+  return memory_.resize(threads * per_thread_.floats) && states_.resize(std::uint64_t{2} * threads * per_thread_.rows);
 }
 
 Pass Attention::on_thread(const Pass& pass, int thread) {
   Pass own = pass;
-  own.use_memory(memory_.data() + thread * pass.memory_floats(), states_.data() + std::ptrdiff_t{2} * thread * pass.rows());
+  own.use_memory(memory_.data() + thread * per_thread_.floats, states_.data() + std::ptrdiff_t{2} * thread * per_thread_.rows);
   return own;
 }
 
-// Computes several chunks at a time and merges them in their order, as Pass::run_tile() does.
+// Computes several chunks at a time and merges them in their order, as Pass::run_tile() does. A single chunk is the total.
 Status Attention::attend_chunks(const Pass& pass) {
   const int tiles = static_cast<int>(pass.tiles()), rows = tiles * pass.rows();
   const std::uint64_t floats = static_cast<std::uint64_t>(rows) * pass.dim();
   const int max_chunks = static_cast<int>(std::max<std::uint64_t>(1, kChunkFloats / floats));
-  const bool has_memory = reserve(pass, thread_pool().threads()) && chunk_sums_.resize((max_chunks + 1) * floats) &&
+  per_thread_ = {pass.memory_floats(), pass.rows()};
+  const bool has_memory = reserve(thread_pool().threads()) && chunk_sums_.resize((max_chunks + 1) * floats) &&
                           chunk_states_.resize((std::uint64_t{1} + max_chunks) * rows);
   if (!has_memory) return Status::out_of_memory;
   const auto rows_of = [&](int tile, int index) {  // index 0: the total
@@ -92,6 +120,7 @@ Status Attention::attend_chunks(const Pass& pass) {
   };
   for (int tile = 0; tile < tiles; ++tile) pass.start(pass.tile(tile), rows_of(tile, 0));
   const Chunks chunks = pass.chunks(pass.tile(0));  // all tiles have the same tokens
+  const bool is_total = chunks.count() == 1;
   for (int done = 0; done < chunks.count(); done += max_chunks) {
     const int count = std::min(max_chunks, chunks.count() - done), units = tiles * count;
     const int parts = parts_of(units, pass.work() / chunks.count());
@@ -101,10 +130,10 @@ Status Attention::attend_chunks(const Pass& pass) {
       for (int unit = static_cast<int>(first); unit < last; ++unit) {
         const int tile = unit % tiles, chunk = unit / tiles;
         own.read_queries(pass.tile(tile));
-        own.attend_chunk(pass.tile(tile), chunks[done + chunk], rows_of(tile, 1 + chunk));
+        own.attend_chunk(pass.tile(tile), chunks[done + chunk], rows_of(tile, is_total ? 0 : 1 + chunk));
       }
     });
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (int tile = 0; tile < tiles && !is_total; ++tile) {
       for (int chunk = 0; chunk < count; ++chunk) {
         pass.merge(pass.tile(tile), chunks[done + chunk], rows_of(tile, 1 + chunk), rows_of(tile, 0));
       }

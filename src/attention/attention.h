@@ -7,6 +7,8 @@
 // groups (Ainslie et al. 2023, arXiv:2305.13245): query head h reads key head h / (heads / kv_heads).
 #pragma once
 
+#include <span>
+
 #include "attention/attention_kernels.h"
 #include "attention/attention_types.h"
 
@@ -17,6 +19,15 @@ Status check_attention(const KeyValues& kv, const Queries& queries, const Positi
 
 class Pass;
 
+// What attend() gets. The queries are the newest tokens: query t has slot kv.tokens - queries.tokens + t, which the mask uses. `positions` are
+// the positions of the queries (one row).
+struct AttentionRequest {
+  KeyValues kv;
+  Queries queries;
+  Positions positions;
+  AttentionOptions options;
+};
+
 // Attends with working memory that is kept between calls: at most about 1 MB for each thread at 64 heads of 128.
 class Attention {
  public:
@@ -25,9 +36,11 @@ class Attention {
     rotate_kernels_ = &rotate_kernels;
   }
 
-  // The queries are the newest tokens: query t has slot kv.tokens - queries.tokens + t, which the mask uses. `positions` are the positions
-  // of the queries (one row). Returns what check_attention() returns, or out_of_memory. Writes nothing on failure.
+  // Returns what check_attention() returns, or out_of_memory. Writes nothing on failure.
   Status attend(const KeyValues& kv, const Queries& queries, const Positions& positions, const AttentionOptions& options);
+
+  // The same for requests that don't depend on each other, as one job.
+  Status attend(std::span<const AttentionRequest> requests);
 
   // The weights of one query token, to look at: softmax(q k^T · scale, capped, biased, masked), [queries.heads][kv.tokens], 0 for keys that
   // it doesn't see. Their sum is 1, or less with sinks. Also writes what attend() does. Returns query_shape_out_of_range for several
@@ -35,12 +48,18 @@ class Attention {
   Status weights(const KeyValues& kv, const Queries& query, const Positions& positions, const AttentionOptions& options, float* weights);
 
  private:
-  bool reserve(const Pass& pass, int threads);
+  // The memory of a thread for any of several passes.
+  struct Memory {
+    std::uint64_t floats = 0;
+    int rows = 0;
+  };
+  bool reserve(int threads);
   Pass on_thread(const Pass& pass, int thread);
   Status attend_chunks(const Pass& pass);
 
   const AttentionKernels* kernels_ = &fastest_attention_kernels();
   const RotateKernels* rotate_kernels_ = &fastest_rotate_kernels();
+  Memory per_thread_;
   Buffer<float> memory_;  // of each thread
   Buffer<SoftmaxState> states_;
   Buffer<float> chunk_sums_;  // [1 + chunks][rows][dim]: the total, and the chunks that are computed at a time

@@ -1,5 +1,7 @@
 #include "attention/attention_pass.h"
 
+#include <wasm_simd128.h>
+
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -98,11 +100,15 @@ Tile Pass::tile(std::int64_t index) const {
 
 void Pass::run_tile(const Tile& tile) {
   read_queries(tile);
-  start(tile, total_);
   const Chunks seen = chunks(tile);
-  for (int i = 0; i < seen.count(); ++i) {
-    attend_chunk(tile, seen[i], chunk_);
-    merge(tile, seen[i], chunk_, total_);
+  if (seen.count() == 1) {
+    attend_chunk(tile, seen[0], total_);
+  } else {
+    start(tile, total_);
+    for (int i = 0; i < seen.count(); ++i) {
+      attend_chunk(tile, seen[i], chunk_);
+      merge(tile, seen[i], chunk_, total_);
+    }
   }
   write_out(tile, total_);
 }
@@ -301,7 +307,9 @@ void Pass::write_out(const Tile& tile, const PartialRows& total) const {
         float* out = queries_.out + token * queries_.token_stride + head * queries_.head_stride;
         // if a row saw keys, its largest weight is 1, unless a non-finite query made all scores NaN
         const float factor = total.states[row].sum > 0 ? 1 / total.states[row].sum : saw_keys ? std::numeric_limits<float>::quiet_NaN() : 0;
-        for (int i = 0; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
+        int i = 0;
+        for (; i + 4 <= kv_.head_dim; i += 4) wasm_v128_store(out + i, wasm_f32x4_mul(wasm_v128_load(sum + i), wasm_f32x4_splat(factor)));
+        for (; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
       }
     }
   }

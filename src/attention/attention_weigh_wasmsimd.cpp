@@ -24,7 +24,7 @@ float weigh_simd(const WeighRow& row, SoftmaxState& state) {
       maxima = wasm_f32x4_pmax(maxima, s);
     }
   } else {
-    for (int n = 0; n < kBlockTokens; n += 4) {
+    for (int n = 0; n < row.last; n += 4) {
       v128_t s = wasm_f32x4_mul(wasm_v128_load(scores + n), scale);
       if (is_capped) s = wasm_f32x4_mul(soft_cap, tanh_f32x4(wasm_f32x4_div(s, soft_cap)));
       if (bias != nullptr) s = wasm_f32x4_add(s, wasm_v128_load(bias + n));
@@ -38,12 +38,14 @@ float weigh_simd(const WeighRow& row, SoftmaxState& state) {
       maximum == state.maximum ? 1 : exp_f32(state.maximum - maximum);  // avoids exp(0), which costs as much as the rest
   const v128_t largest = wasm_f32x4_splat(maximum);
   v128_t sum = wasm_f32x4_splat(0);
-  for (int n = 0; n < kBlockTokens; n += 4) {
+  int n = 0;
+  for (; n < row.last; n += 4) {
     // a score of -infinity gives weight 0: it is below the lower limit of exp
     const v128_t weight = exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + n), largest));
     wasm_v128_store(scores + n, weight);
     sum = wasm_f32x4_add(sum, weight);
   }
+  for (; n < kBlockTokens; n += 4) wasm_v128_store(scores + n, wasm_f32x4_splat(0));
   state.maximum = maximum;
   state.sum = state.sum * correction + sum_of(sum);
   return correction;

@@ -115,36 +115,35 @@ Status WholeTexts::append(int layer, const NewTokens& tokens, bool keeps) {
   return Status::ok;
 }
 
-Status WholeTexts::attend(int layer, const HeadTensor& queries, AttentionOptions options) {
+Status WholeTexts::attend(int layer, const HeadTensor& queries, const AttentionOptions& options) {
   const KvLayer& shape = layers_[layer];
   const int heads = queries.shape.heads;
-  const double given = options.scale;
-  const float* temperatures = options.temperatures;
-  KeyValues kv;
-  kv.heads = shape.kv_heads;
-  kv.head_dim = shape.head_dim;
-  kv.head_stride = static_cast<std::ptrdiff_t>(shape.head_dim * sizeof(float));
-  kv.token_stride = kv.head_stride * shape.kv_heads;
+  const std::ptrdiff_t token_stride = static_cast<std::ptrdiff_t>(heads) * shape.head_dim;
+  if (!requests_.resize(texts())) return Status::out_of_memory;
   for (int text = 0; text < texts(); ++text) {
-    const int first = start(text);
-    kv.tokens = kv.positions.tokens = start(text + 1) - first;
+    const int first = start(text), tokens = start(text + 1) - first;
+    KeyValues kv;
+    kv.heads = shape.kv_heads;
+    kv.head_dim = shape.head_dim;
+    kv.head_stride = static_cast<std::ptrdiff_t>(shape.head_dim * sizeof(float));
+    kv.token_stride = kv.head_stride * shape.kv_heads;
+    kv.tokens = kv.positions.tokens = tokens;
     kv.keys = reinterpret_cast<const char*>(layer_rows_[layer].keys) + first * kv.token_stride;
     kv.values = reinterpret_cast<const char*>(layer_rows_[layer].values) + first * kv.token_stride;
-    const std::ptrdiff_t token_stride = static_cast<std::ptrdiff_t>(heads) * shape.head_dim;
     const Queries rotated = {static_cast<const float*>(queries.source) + first * token_stride,
                              static_cast<float*>(queries.target) + first * token_stride,
                              token_stride,
                              shape.head_dim,
-                             kv.tokens,
+                             tokens,
                              heads};
-    options.scale = given;
-    if (std::isnan(given))
-      options.scale = shape.rope == kNoRope ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : rope_rows_[shape.rope].scales[text];
-    if (options.has_normalized_keys && shape.rope != kNoRope) options.scale /= rope_rows_[shape.rope].factors[text];
-    if (temperatures != nullptr) options.temperatures = temperatures + first;
-    if (const Status status = attention_.attend(kv, rotated, kv.positions, options); status != Status::ok) return status;
+    AttentionOptions own = options;
+    if (std::isnan(options.scale))
+      own.scale = shape.rope == kNoRope ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : rope_rows_[shape.rope].scales[text];
+    if (options.has_normalized_keys && shape.rope != kNoRope) own.scale /= rope_rows_[shape.rope].factors[text];
+    if (options.temperatures != nullptr) own.temperatures = options.temperatures + first;
+    requests_[text] = {kv, rotated, kv.positions, own};
   }
-  return Status::ok;
+  return attention_.attend({requests_.data(), requests_.size()});
 }
 
 }  // namespace ropewalk

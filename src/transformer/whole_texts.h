@@ -47,8 +47,8 @@ class WholeTexts {
     return rope == kNoRope ? 1 : rope_rows_[rope].factors[text];
   }
 
-  // Attends from rotated queries, text by text. The target may be the source. A scale of NaN means the rope's, or 1/sqrt(head_dim).
-  Status attend(int layer, const HeadTensor& queries, AttentionOptions options);
+  // Attends from rotated queries, each text for itself. The target may be the source. A scale of NaN means the rope's, or 1/sqrt(head_dim).
+  Status attend(int layer, const HeadTensor& queries, const AttentionOptions& options);
 
  private:
   // The rows of cos and sin of all tokens, [tokens][pairs], for queries and keys.
@@ -68,6 +68,7 @@ class WholeTexts {
 
   const RotateKernels* rotate_kernels_ = &fastest_rotate_kernels();
   Attention attention_;
+  Buffer<AttentionRequest> requests_;  // of the texts
   Buffer<KvLayer> layers_;
   int rope_count_ = 0;
   std::unique_ptr<Rope[]> ropes_;
