@@ -51,7 +51,8 @@ Status Attention::attend(std::span<const AttentionRequest> requests) {
   bool is_divisible = true;
   per_thread_ = {};
   for (const AttentionRequest& request : requests) {
-    if (const Status status = check_attention(request.kv, request.queries, request.positions, request.options); status != Status::ok) return status;
+    if (const Status status = check_attention(request.kv, request.queries, request.positions, request.options); status != Status::ok)
+      return status;
     const Pass pass = pass_of(request);
     if (requests.size() == 1 && threads > 1 && pass.can_split()) return attend_chunks(pass);
     per_thread_ = {std::max(per_thread_.floats, pass.memory_floats()), std::max(per_thread_.rows, pass.rows())};

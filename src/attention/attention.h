@@ -19,8 +19,8 @@ Status check_attention(const KeyValues& kv, const Queries& queries, const Positi
 
 class Pass;
 
-// What attend() gets. The queries are the newest tokens: query t has slot kv.tokens - queries.tokens + t, which the mask uses. `positions` are
-// the positions of the queries (one row).
+// What attend() gets. The queries are the newest tokens: query t has slot kv.tokens - queries.tokens + t, which the mask uses. `positions`
+// are the positions of the queries (one row).
 struct AttentionRequest {
   KeyValues kv;
   Queries queries;

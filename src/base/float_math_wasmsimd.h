@@ -3,37 +3,57 @@
 
 #include <wasm_simd128.h>
 
-#include <initializer_list>
-
 #include "base/float_math.h"
 
 namespace ropewalk {
 
-inline v128_t exp_f32x4(v128_t x) {
-  const auto splat = [](float value) { return wasm_f32x4_splat(value); };
-  const auto step = [&](v128_t sum, v128_t r, float coefficient) { return wasm_f32x4_add(wasm_f32x4_mul(sum, r), splat(coefficient)); };
+// Constants that compilers load from memory. V8 keeps no constant vector in a register: it builds each one anew wherever it is used, with
+// three instructions.
+template <int Count>
+class LoadedFloats {
+ public:
+  explicit LoadedFloats(const float (&values)[Count]) : values_(values) {
+#ifdef __wasm__
+    asm("" : "+r"(values_));  // hides what is there
+#endif
+  }
+  v128_t operator[](int i) const { return wasm_v128_load32_splat(values_ + i); }
 
-  const v128_t shifted = wasm_f32x4_add(wasm_f32x4_mul(x, splat(0x1.715476p+0f)), splat(0x1.8p23f));
-  const v128_t n = wasm_f32x4_sub(shifted, splat(0x1.8p23f));
-  const v128_t r = wasm_f32x4_sub(wasm_f32x4_sub(x, wasm_f32x4_mul(n, splat(0x1.62ep-1f))), wasm_f32x4_mul(n, splat(0x1.0bfbe8p-15f)));
-  v128_t sum = splat(1.0f / 5040);
-  sum = step(sum, r, 1.0f / 720);
-  sum = step(sum, r, 1.0f / 120);
-  sum = step(sum, r, 1.0f / 24);
-  sum = step(sum, r, 1.0f / 6);
-  sum = step(sum, r, 0.5f);
-  const v128_t exp_r = wasm_f32x4_add(wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_mul(sum, r), r), r), splat(1));
-  const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted, 23), wasm_i32x4_splat(0x3F800000));
-  return wasm_v128_andnot(wasm_f32x4_mul(exp_r, power), wasm_f32x4_lt(x, splat(kExpUnderflow)));
+ private:
+  const float* values_;
+};
+
+// sum · x + c[First], times x, + c[First + 1], and so on, to c[Last], each step rounded twice.
+template <int First, int Last, int Count>
+inline v128_t polynomial(const LoadedFloats<Count>& c, v128_t x, v128_t sum) {
+  sum = wasm_f32x4_add(wasm_f32x4_mul(sum, x), c[First]);
+  if constexpr (First == Last)
+    return sum;
+  else
+    return polynomial<First + 1, Last>(c, x, sum);
+}
+
+inline v128_t exp_f32x4(v128_t x) {
+  static constexpr float kConstants[] = {0x1.715476p+0f, 0x1.8p23f,  0x1.62ep-1f, 0x1.0bfbe8p-15f,
+                                         1.0f / 5040,    1.0f / 720, 1.0f / 120,  1.0f / 24,
+                                         1.0f / 6,       0.5f,       1,           kExpUnderflow};
+  const LoadedFloats c(kConstants);
+  const v128_t shifted = wasm_f32x4_add(wasm_f32x4_mul(x, c[0]), c[1]);
+  const v128_t n = wasm_f32x4_sub(shifted, c[1]);
+  const v128_t r = wasm_f32x4_sub(wasm_f32x4_sub(x, wasm_f32x4_mul(n, c[2])), wasm_f32x4_mul(n, c[3]));
+  const v128_t sum = polynomial<5, 9>(c, r, c[4]), one = c[10];
+  const v128_t exp_r = wasm_f32x4_add(wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_mul(sum, r), r), r), one);
+  const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted, 23), one);  // the bits of 1
+  return wasm_v128_andnot(wasm_f32x4_mul(exp_r, power), wasm_f32x4_lt(x, c[11]));
 }
 
 inline v128_t softplus_f32x4(v128_t x) {
   const auto splat = [](float value) { return wasm_f32x4_splat(value); };
   const v128_t y = exp_f32x4(wasm_f32x4_neg(wasm_f32x4_abs(x)));
   const v128_t z = wasm_f32x4_div(y, wasm_f32x4_add(splat(2), y)), z2 = wasm_f32x4_mul(z, z);
-  v128_t sum = splat(1.0f / 15);
-  for (const float coefficient : {1.0f / 13, 1.0f / 11, 1.0f / 9, 1.0f / 7, 1.0f / 5, 1.0f / 3})
-    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, z2), splat(coefficient));
+  static constexpr float kConstants[] = {1.0f / 15, 1.0f / 13, 1.0f / 11, 1.0f / 9, 1.0f / 7, 1.0f / 5, 1.0f / 3};
+  const LoadedFloats c(kConstants);
+  const v128_t sum = polynomial<1, 6>(c, z2, c[0]);
   const v128_t rest = wasm_f32x4_mul(splat(2), wasm_f32x4_add(z, wasm_f32x4_mul(wasm_f32x4_mul(z, z2), sum)));
   return wasm_v128_bitselect(wasm_f32x4_add(x, rest), rest, wasm_f32x4_gt(x, splat(0)));
 }

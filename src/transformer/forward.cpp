@@ -4,6 +4,7 @@
 #include "transformer/blocks/embedding.h"
 #include "vectors/normalize_rows.h"
 #include "vectors/row_work.h"
+#include "vectors/scale_rows.h"
 
 namespace ropewalk {
 
@@ -92,7 +93,7 @@ void Forward::add_to_residual(float* rows, const float* post_norm, const float* 
   each_in_parallel(count_, kRowWork * size, [&](int t) {
     float *row = rows + elements(t, size), *x = residual_.data() + elements(t, size);
     if (post_norm != nullptr && !c.normalizes_residual) normalize(c.norm, row, size, post_norm, bias, row);
-    for (int i = 0; i < size; ++i) x[i] += c.residual_scale * row[i];
+    add_row(row, size, c.residual_scale, x);
     if (post_norm != nullptr && c.normalizes_residual) normalize(c.norm, x, size, post_norm, bias, x);
   });
 }

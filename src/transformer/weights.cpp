@@ -22,6 +22,12 @@ bool has_only_rows(ModelMatrix slot) {
   return slot == ModelMatrix::embedding || slot == ModelMatrix::per_layer_embedding || slot >= ModelMatrix::positions;
 }
 
+// Whether rows of a matrix are only looked up. Packed ones take longer to read. The head may be the embedding, but encoders have none.
+bool is_looked_up(ModelMatrix slot, const ModelConfig& config) {
+  return slot == ModelMatrix::per_layer_embedding || slot == ModelMatrix::positions || slot == ModelMatrix::token_types ||
+         (slot == ModelMatrix::embedding && !config.is_causal);
+}
+
 Status finish_matrix(Matrix& matrix) {
   return matrix.exists() ? pack_rows(matrix.weights, matrix.memory.data(), matrix.weights.rows) : Status::weight_missing;
 }
@@ -237,6 +243,7 @@ Status Weights::pack(int layer, int slot, int expert, int rows) {
   if (matrix == nullptr) return Status::weight_slot_unknown;
   if (!matrix->exists()) return Status::weight_missing;
   if (!is_within(rows, 0, matrix->weights.rows)) return Status::weight_shape;
+  if (layer == kWholeModel && is_looked_up(static_cast<ModelMatrix>(slot), config_)) return Status::ok;
   return pack_rows(matrix->weights, matrix->memory.data(), rows);
 }
 
@@ -249,7 +256,11 @@ Status Weights::finish() {
     const ModelMatrix matrix = static_cast<ModelMatrix>(slot);
     if (is_of_stream(matrix) || shape_of(matrix, config_).rows == 0) continue;
     if (matrix == ModelMatrix::head && !matrices_[slot].exists()) continue;
-    if (const Status status = finish_matrix(matrices_[slot]); status != Status::ok) return status;
+    if (is_looked_up(matrix, config_)) {
+      if (!matrices_[slot].exists()) return Status::weight_missing;
+    } else if (const Status status = finish_matrix(matrices_[slot]); status != Status::ok) {
+      return status;
+    }
   }
   for (int part = 0; part < (config_.per_layer.streams - 1) * kStreamMatrices; ++part) {
     if (const Status status = finish_matrix(streams_[part]); status != Status::ok) return status;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <initializer_list>
 
 #include "base/float_math_wasmsimd.h"
 #include "base/reproducible_math.h"
@@ -31,14 +30,14 @@ v128_t gelu_tanh(v128_t x) {
 
 // Uses erf by Abramowitz and Stegun, 7.1.26, whose error is at most 1.5e-7.
 v128_t gelu(v128_t x) {
-  const v128_t z = wasm_f32x4_mul(wasm_f32x4_abs(x), wasm_f32x4_splat(0.70710678f));
-  const v128_t one = wasm_f32x4_splat(1);
-  const v128_t t = wasm_f32x4_div(one, wasm_f32x4_add(one, wasm_f32x4_mul(wasm_f32x4_splat(0.3275911f), z)));
-  v128_t sum = wasm_f32x4_splat(1.061405429f);
-  for (const float coefficient : {-1.453152027f, 1.421413741f, -0.284496736f, 0.254829592f})
-    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, t), wasm_f32x4_splat(coefficient));
+  static constexpr float kConstants[] = {0.70710678f,  1,   0.3275911f, 1.061405429f, -1.453152027f, 1.421413741f, -0.284496736f,
+                                         0.254829592f, 0.5f};
+  const LoadedFloats c(kConstants);
+  const v128_t z = wasm_f32x4_mul(wasm_f32x4_abs(x), c[0]), one = c[1];
+  const v128_t t = wasm_f32x4_div(one, wasm_f32x4_add(one, wasm_f32x4_mul(c[2], z)));
+  const v128_t sum = polynomial<4, 7>(c, t, c[3]);
   const v128_t tail = wasm_f32x4_mul(wasm_f32x4_mul(sum, t), exp_f32x4(wasm_f32x4_neg(wasm_f32x4_mul(z, z))));  // 1 - erf(z)
-  const v128_t half_tail = wasm_f32x4_mul(wasm_f32x4_splat(0.5f), tail);
+  const v128_t half_tail = wasm_f32x4_mul(c[8], tail);
   const v128_t is_negative = wasm_f32x4_lt(x, wasm_f32x4_splat(0));
   return wasm_f32x4_mul(x, wasm_v128_bitselect(half_tail, wasm_f32x4_sub(one, half_tail), is_negative));
 }
@@ -53,9 +52,9 @@ v128_t relu2(v128_t x) {
 // e^x - 1 - x for x <= 0. Near zero it is Taylor's series, because the sum would cancel.
 v128_t exp_less_line(v128_t x) {
   const v128_t one = wasm_f32x4_splat(1);
-  v128_t sum = wasm_f32x4_splat(1.0f / 40320);
-  for (const float coefficient : {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f})
-    sum = wasm_f32x4_add(wasm_f32x4_mul(sum, x), wasm_f32x4_splat(coefficient));
+  static constexpr float kConstants[] = {1.0f / 40320, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f};
+  const LoadedFloats c(kConstants);
+  const v128_t sum = polynomial<1, 6>(c, x, c[0]);
   const v128_t near = wasm_f32x4_mul(sum, wasm_f32x4_mul(x, x));
   const v128_t far = wasm_f32x4_sub(wasm_f32x4_sub(exp_f32x4(x), one), x);
   return wasm_v128_bitselect(near, far, wasm_f32x4_gt(x, wasm_f32x4_splat(-0.5f)));
