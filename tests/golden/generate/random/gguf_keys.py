@@ -39,7 +39,8 @@ def main():
     options = parser.parse_args()
     drawing = random.Random(options.seed)
     absent = {key: draw(drawing, key, None) for key in all_keys()}
-    counts, models = Counter(), {}
+    counts = Counter()
+    models = kept(options) if options.names else {}
     read = set()  # keys that mattered in a model before
     names = options.names or sorted(folder.name for folder in TINY_MODELS.iterdir() if is_drawn(folder))
     if options.models:
@@ -47,8 +48,14 @@ def main():
     for name in names:
         models[name] = cases_of(name, options, absent, read, counts)
         print(name, len(models[name]), flush=True)
-        write(options, absent, models)
+        write(options, absent, dict(sorted(models.items())))
     print(dict(counts))
+
+
+def kept(options):
+    """The cases of the models that aren't named, of the same seed."""
+    old = json.loads(options.output.read_text()) if options.output.exists() else {}
+    return old["models"] if old.get("seed") == options.seed else {}
 
 
 def write(options, absent, models):

@@ -21,6 +21,9 @@ def drawn(draw, name):
     config = {key: value for key, value in CONFIGS[name].items() if key != "num_global_key_value_heads"}
     count = config["num_hidden_layers"] = draw.choice([2, 3])
     types = config["layer_types"] = [*[draw.choice([SLIDING, FULL]) for _ in range(count - 2)], SLIDING, FULL]
+    if draw.random() < 0.3:
+        del config["layer_types"]
+        types = [*[SLIDING] * (count - 1), FULL]
     config |= {
         "num_kv_shared_layers": 0,
         "head_dim": draw.choice([4, 6, 8]),
@@ -35,7 +38,8 @@ def drawn(draw, name):
     if kind == "listed":  # RoPE has one width for each kind of layer
         own = {"head_dim": draw.choice([4, 8, 12]), "num_key_value_heads": draw.choice([1, 2, 4])}
         own.pop(draw.choice(["head_dim", "num_key_value_heads", ""]), None)
-        config["per_layer_config"] = {str(layer): own for layer in range(count) if types[layer] == FULL}
+        digits = draw.choice([1, 2])  # the class writes as many for each layer
+        config["per_layer_config"] = {str(layer).zfill(digits): own for layer in range(count) if types[layer] == FULL}
     elif kind == "empty":
         config["per_layer_config"] = {}
     return config

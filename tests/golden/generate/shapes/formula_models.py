@@ -84,23 +84,28 @@ def products(indices):
     return [(firsts, *inner) for rest, firsts in by_rest.items() for inner in products(list(rest))]
 
 
-def build(config):
-    """A model of `config` in float64, with the weights of the formula, and the placement of each tensor in its files."""
+def build(config, auto=None, without_prefix=False):
+    """
+    A model of `config` in float64, with the weights of the formula, and the placement of each tensor in its files. `without_prefix` stores it as
+    its base class does.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         made = AutoConfig.for_model(**config)
-        auto = class_of(made)
+        auto = auto or class_of(made)
         make = getattr(auto, "_from_config", None) or auto.from_config
         model = make(made, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
         model.save_pretrained(scratch)
         path = scratch / "model.safetensors"
-        shapes = {name: array.shape for name, array in load_file(path).items()}
+        prefix = f"{model.base_model_prefix}." if without_prefix else ""
+        shapes = {name.removeprefix(prefix): array.shape for name, array in load_file(path).items()}
         placed = {name: (shape, *placement(name, shape, made.model_type)) for name, shape in sorted(shapes.items())}
         save_file({name: formula(name, *at) for name, at in placed.items()}, path, metadata={"format": "pt"})
         (scratch / "config.json").write_text(json.dumps(config))  # as drawn, not as the class writes it
-        loaded = auto.from_pretrained(
-            scratch, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager"
+        loaded, report = auto.from_pretrained(
+            scratch, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager", output_loading_info=True
         )
+        assert not report["missing_keys"] and not report["unexpected_keys"], report
         return loaded.double().eval(), placed
 
 

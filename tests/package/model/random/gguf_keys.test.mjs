@@ -10,7 +10,7 @@ import { asLlamaCppReads, OTHER_GROUPS, REFUSED } from "./gguf_differences.mjs";
 const { absent, models } = drawn("gguf_keys.json");
 
 /** llama.cpp computes GELU from a table of f16. */
-const LIMITS = /^(gemma|phi$|gpt_neox|starcoder2)/;
+const LIMITS = /^(gemma|phi$|gpt2|gpt_neox|starcoder2)/;
 const limitOf = (name) => (LIMITS.test(name) ? 5e-3 : 1e-4);
 
 /**

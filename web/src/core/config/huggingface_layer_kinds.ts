@@ -8,7 +8,7 @@ import { COMMON_KINDS, kindOf, type LayerKind } from "./layer_kinds.js";
 import type { ConfigDraft } from "./read_config.js";
 import { readScaling } from "./scaling.js";
 import type { RopeScaling } from "./types.js";
-import { integerAt, isAbsent, numberAt, sameValue } from "./values.js";
+import { integerAt, isAbsent, layerEntry, numberAt, sameValue } from "./values.js";
 
 /** The scalings in a config.json: one per kind of layer, one for all layers, or both. */
 export interface GivenScalings {
@@ -91,7 +91,7 @@ function readKind(text: TextConfig, family: Partial<Family>, name: string, given
   const partial = listOf(text, "partial_rotary_factors")[at];
   if (partial !== undefined)
     keys.partial_rotary_factor ??= numberAt(partial, `${text.path}partial_rotary_factors[${at}]`);
-  const head_dim = kindHeadDim(text, layer, at);
+  const head_dim = kindHeadDim(text, layer, name);
   if (layer.needs_keys && !isAbsent(dict)) {
     const share = family.rotates_last ? (keys.partial_rotary_factor ?? text.config["partial_rotary_factor"]) : 1;
     const missing =
@@ -114,19 +114,23 @@ function kindTheta({ config, path }: TextConfig, { theta_key, rope_theta }: Part
   return isAbsent(one) ? (rope_theta ?? 10000) : numberAt(one, `${path}${theta_key ?? ""}`);
 }
 
-function firstLayerOf(text: TextConfig, kind: string): number {
-  return Math.max(0, listOf(text, "layer_types").indexOf(kind));
+function firstLayerOf(text: TextConfig, kind: string, unlisted = 0): number {
+  const at = listOf(text, "layer_types").indexOf(kind);
+  return at < 0 ? unlisted : at;
 }
 
-function kindHeadDim(text: TextConfig, layer: Partial<LayerRope>, at: number): number | undefined {
+function kindHeadDim(
+  text: TextConfig,
+  { head_dim, head_dim_key }: Partial<LayerRope>,
+  kind: string,
+): number | undefined {
   const { config, path } = text;
   const all = config["per_layer_config"];
-  const per_layer = isDict(all) ? all[String(at)] : undefined;
-  if (isDict(per_layer) && !isAbsent(per_layer["head_dim"])) {
-    return integerAt(per_layer["head_dim"], `${path}per_layer_config.${at}.head_dim`);
-  }
-  if (layer.head_dim_key === undefined) return layer.head_dim;
-  // beside an empty per_layer_config, the class doesn't read the key of this kind
-  if (isDict(all) && Object.keys(all).length === 0) return undefined;
-  return integerOf(text, [layer.head_dim_key]) ?? layer.head_dim;
+  // beside it, even an empty one, the class doesn't read the key of this kind
+  if (!isDict(all)) return integerOf(text, head_dim_key ? [head_dim_key] : []) ?? head_dim;
+  // the last layer always is of the kind that has a key of its own
+  const at = firstLayerOf(text, kind, head_dim_key ? (config["num_hidden_layers"] as number) - 1 : 0);
+  const own = layerEntry(all, at);
+  const width = isDict(own) ? own["head_dim"] : undefined;
+  return isAbsent(width) ? undefined : integerAt(width, `${path}per_layer_config.${at}.head_dim`);
 }

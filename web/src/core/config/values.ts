@@ -1,6 +1,6 @@
 // Reads values of unknown type (numbers, lists, names, objects), and throws with the path of a wrong one.
 import type { Advised } from "../base/advice.js";
-import { isDict } from "../base/dict.js";
+import { type Dict, isDict } from "../base/dict.js";
 import { valueElsewhere } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
@@ -102,4 +102,9 @@ export function deepFreeze<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** What an object by layers has for one. transformers writes their numbers with zeros before them: "05". @internal */
+export function layerEntry(all: Dict, layer: number): unknown {
+  return all[Object.keys(all).find((key) => Number(key) === layer)!];
 }

@@ -1,8 +1,10 @@
 // Gemma 3n, Gemma 4 and EmbeddingGemma 2: shared keys and values, and embeddings of each layer.
+import { isDict } from "../../../core/base/dict.js";
+import { layerEntry } from "../../../core/config/values.js";
 import { defaultPerLayerConfig, type PerLayerConfig } from "../../../core/memory/model_fields.js";
 import type { ConfigKey, ConfigReader } from "../config/config_reader.js";
 import { MAX_HEAD_DIM, MAX_VOCABULARY, MAX_WIDTH } from "../config/limits.js";
-import { allButEvery, bothSides, slidingWindows } from "./parts/sliding_windows.js";
+import { allButEvery, bothSides, byPeriod, slidingWindows } from "./parts/sliding_windows.js";
 import { llamaNames } from "./parts/tensor_names.js";
 import type { Architecture, ExpertConfig, LayerShape } from "./parts/architecture.js";
 import {
@@ -168,13 +170,12 @@ export const GEMMA4_ROWS: readonly Architecture[] = [
 /** A config.json has the distance that a token still sees, a GGUF file both sides. */
 function embeddingWindows(reader: ConfigReader): (layer: number) => number {
   const windowOf = slidingWindows(
-    { tokens: 512, slides: allButEvery(6), lastIsFull: true },
+    { tokens: 512, slides: byPeriod(6), lastIsFull: true, isDistance: true },
     { slides: allButEvery(6) },
   )(reader);
   return (layer) => {
     const window = windowOf(layer);
-    if (window === 0) return 0;
-    return reader.isGguf ? bothSides(window) : window + 1;
+    return reader.isGguf && window > 0 ? bothSides(window) : window;
   };
 }
 
@@ -323,8 +324,8 @@ function gemma4Layer(reader: ConfigReader): (layer: number) => LayerShape {
 /** What transformers 5 writes for a layer that differs from the others. */
 function overridden(reader: ConfigReader, layer: number): { head_dim?: number; num_key_value_heads?: number } {
   const { value, path } = reader.find(PER_LAYER);
-  if (reader.isGguf || typeof value !== "object" || value === null || !Object.hasOwn(value, String(layer))) return {};
-  const own = (value as Record<string, unknown>)[String(layer)];
+  if (reader.isGguf || !isDict(value)) return {};
+  const own = layerEntry(value, layer);
   const read = (key: string): number | undefined => {
     const found = typeof own === "object" && own !== null ? (own as Record<string, unknown>)[key] : undefined;
     if (found === undefined || found === null) return undefined;

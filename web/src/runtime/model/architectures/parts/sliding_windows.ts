@@ -29,6 +29,8 @@ export interface ClassWindows {
   readonly others?: string;
   /** Whether the last layer has full attention, whatever the others have. */
   readonly lastIsFull?: boolean;
+  /** Whether `sliding_window` is the distance of the farthest token that one sees, from 0. */
+  readonly isDistance?: boolean;
 }
 
 /** What llama.cpp says. @internal */
@@ -55,6 +57,12 @@ export const allButFirstOf =
   (period: number): Slides =>
   () =>
     allBut(period, true);
+
+/** As `allButEvery`, with the period of `sliding_window_pattern`, at least 1. @internal */
+export const byPeriod =
+  (byDefault: number): Slides =>
+  (reader) =>
+    allBut(reader.integer(["sliding_window_pattern", ""], byDefault, 1), false);
 
 /** As `allButEvery`, with the period of `sliding_window_pattern`, a number or letters such as "LLLG". @internal */
 export const byPattern =
@@ -95,6 +103,7 @@ function classWindows(reader: ConfigReader, facts: ClassWindows): WindowByLayer 
   const last = facts.lastIsFull === true ? reader.integer(LAYERS) - 1 : -1;
   return (layer) => {
     if (layer === last || !slides(layer)) return 0;
+    if (facts.isDistance === true && window !== null) return window + 1;
     // transformers makes the mask of such a layer from the window, and fails without
     if (window === null || window === 0)
       reader.refuse(
