@@ -3,6 +3,7 @@
 //   npm run bench -- rope           only the kernels, attention and caches
 //   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
 //   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
+//   npm run bench -- page           beside other packages in one page, the table of README.md (not part of the others)
 //   npm run bench -- lookup         prompt lookup, compared with plain generation (not part of the others)
 //   npm run bench -- format         structured output, compared with free text (not part of the others)
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
@@ -169,6 +170,7 @@ async function bench(args) {
     "models",
     "released",
     "embed",
+    "page",
     "lookup",
     "format",
     "batches",
@@ -207,6 +209,10 @@ async function bench(args) {
   if (wants("embed")) {
     const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
     await measure("embeddings in Chromium", benchEmbed(inPage, args));
+  }
+  if (wants("page")) {
+    const { benchPage } = await import("../tests/bench/page/bench_page.mjs");
+    await measure("beside other packages in Chromium", benchPage(inPage, args));
   }
   for (const [part, title] of Object.entries({
     lookup: "prompt lookup",

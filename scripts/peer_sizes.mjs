@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "build", "peers");
 
 /** Packages and the files that they load for a chat. A file of a dependency begins with the dependency's name and a colon. */
-const PEERS = [
+export const PEERS = [
   { name: "@wllama/wllama", files: ["esm/index.js", "esm/wasm/wllama.wasm"] },
   {
     name: "@huggingface/transformers",
@@ -51,7 +51,7 @@ async function bytesOf(path) {
 }
 
 /** Bytes of this package: an app that imports ropewalk/worker, the Worker's script, and the wasm that Chrome loads. */
-async function ourBytes() {
+export async function ourBytes() {
   const { outputFiles } = await build({
     stdin: { contents: 'export { load } from "./dist/worker.js";', resolveDir: root },
     bundle: true,
@@ -66,7 +66,7 @@ async function ourBytes() {
   };
 }
 
-async function peerBytes({ name, files }) {
+export async function peerBytes({ name, files }) {
   const { place, manifest } = await unpacked(name);
   const sizes = { name: `${name} ${manifest.version}`, script: 0, wasm: 0 };
   for (const file of files) {
