@@ -24,6 +24,7 @@ const models = {
   gemma3: await rw.model(tinyModel("gemma3"), { contextLength: 256 }),
   qwen3_next: await rw.model(tinyModel("qwen3_next"), { contextLength: 256 }),
   mamba2: await rw.model(tinyModel("mamba2"), { contextLength: 256 }),
+  gpt2: await rw.model(tinyModel("gpt2"), { contextLength: 200 }),
 };
 after(() => Object.values(models).forEach((model) => model.dispose()));
 
@@ -49,6 +50,7 @@ const REFUSED = {
   gemma3: ["extend"], // a linear scaling
   qwen3_next: ["generate"], // a lookup with recurrent layers
   mamba2: ["generate"],
+  gpt2: ["shift all", "shift the end"], // learned positions
 };
 
 const restored = (model, session) => {

@@ -76,16 +76,17 @@ export async function bringTo(text: SessionText, prompt: Int32Array, options: Se
 }
 
 /** Throws CACHE_FULL. */
-function checkFits({ contextLength }: SessionText, { length }: Int32Array): void {
+function checkFits({ contextLength, core }: SessionText, { length }: Int32Array): void {
   if (length <= contextLength) return;
+  const { positions } = core.plan.config;
+  const room = [
+    advise.raise({ option: "contextLength", ...(positions > 0 && { most: positions }) }),
+    advise.pass({ option: "whenFull", value: '"extend"' }),
+  ];
   fail(
     "CACHE_FULL",
     "messages",
     `the chat has ${length} tokens, but the context length is ${contextLength}`,
-    advise.either(
-      advise.other("send fewer messages"),
-      advise.raise({ option: "contextLength" }),
-      advise.pass({ option: "whenFull", value: '"extend"' }),
-    ),
+    advise.either(advise.other("send fewer messages"), ...(positions > 0 && contextLength >= positions ? [] : room)),
   );
 }

@@ -5,12 +5,13 @@ import type { RopeConfig } from "../../../core/config/types.js";
 import { fail } from "../../../core/base/errors.js";
 import { overrideRopeConfig } from "../../../core/config/rope_config.js";
 import { checkContext } from "./options.js";
-import { supportedLength } from "./supported_length.js";
+import { checkExtensible, supportedLength } from "./supported_length.js";
 import type { SessionText } from "./text.js";
 
 /** As Session.extend(). @internal */
 export function extendText(text: SessionText, given?: number): void {
   const { config } = text.core.plan;
+  if (given === undefined) checkExtensible(config, text.contextLength);
   const contextLength = checkContext(
     given ?? doubled(text.contextLength, config.positions),
     config,

@@ -9,9 +9,8 @@ import { type AdaptersInUse, withAdapters } from "../run/adapters_in_use.js";
 import type { CallQueue } from "./call_queue.js";
 import { readSession } from "./image.js";
 import type { RestoredRope } from "./options.js";
+import { makeRoom } from "./supported_length.js";
 import type { SessionText } from "./text.js";
-
-const LARGER = advise.raise({ option: "contextLength" });
 
 /** The tokens of text or token ids to append. Throws CACHE_FULL. */
 async function tokensToRead(text: SessionText, reader: TextReader, given: string | Int32Array): Promise<Int32Array> {
@@ -28,7 +27,7 @@ async function tokensToRead(text: SessionText, reader: TextReader, given: string
       length === 0
         ? `${number} tokens don't fit into a context of ${contextLength}`
         : `${number} more tokens don't fit: ${length} of ${contextLength} are used`,
-      length === 0 ? LARGER : advise.either(advise.call({ calls: ["shift", "rewind"] }), LARGER),
+      makeRoom(text.core.plan.config, length, contextLength),
     );
   return tokens;
 }
@@ -83,7 +82,7 @@ export function restoreText(text: SessionText, bytes: Uint8Array, rope: Restored
       "CACHE_FULL",
       "bytes",
       `the session has ${count(length, "token")}, but the context length is ${text.contextLength}`,
-      LARGER,
+      makeRoom(text.core.plan.config, 0, text.contextLength),
     );
   text.restore(saved, images, rope);
 }

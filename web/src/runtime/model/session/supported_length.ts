@@ -35,13 +35,37 @@ export function lengthWarning(
   };
 }
 
+type Learned = Pick<ModelConfig, "positions">;
+
 /** Throws UNSUPPORTED_MODEL if a text's tokens can't be moved to other positions. @internal */
-export function checkMovable({ positions }: Pick<ModelConfig, "positions">): void {
+export function checkMovable({ positions }: Learned): void {
   if (positions === 0) return;
   fail(
     "UNSUPPORTED_MODEL",
     "session",
     "can't be shifted: this model has learned positions, which are part of its keys",
-    advise.either(advise.pass({ option: "whenFull", value: '"stop"' }), advise.call({ calls: ["rewind"] })),
+    STOP,
   );
+}
+
+/** Throws UNSUPPORTED_MODEL for a context that has all positions that the model has learned. @internal */
+export function checkExtensible({ positions }: Learned, contextLength: number): void {
+  if (positions === 0 || contextLength < positions) return;
+  fail(
+    "UNSUPPORTED_MODEL",
+    "session",
+    `can't be extended: the model has learned ${positions} positions, no more`,
+    STOP,
+  );
+}
+
+const STOP = advise.either(advise.pass({ option: "whenFull", value: '"stop"' }), advise.call({ calls: ["rewind"] }));
+
+/** What makes room for more tokens after `length` ones. @internal */
+export function makeRoom({ positions }: Learned, length: number, contextLength: number): Advised {
+  const isWhole = positions > 0 && contextLength >= positions;
+  const larger = advise.raise({ option: "contextLength", ...(positions > 0 && { most: positions }) });
+  const calls = advise.call({ calls: positions > 0 ? ["rewind"] : ["shift", "rewind"] });
+  if (length === 0) return isWhole ? advise.other("read less: the model has learned no more positions") : larger;
+  return isWhole ? calls : advise.either(calls, larger);
 }
