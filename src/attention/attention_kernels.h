@@ -38,17 +38,29 @@ constexpr float kSmallestQuantScale = 0x1p-126f;
 
 // scores[row][key] = queries[row] · keys[key]. Four partial sums, over the elements that are 0, 1, 2 and 3 modulo 4, are added as
 // (0 + 1) + (2 + 3).
-struct ScoreBlock {
+template <class Element>
+struct ScoreBlockOf {
   const float* queries;  // [rows] query_stride floats apart
   std::ptrdiff_t query_stride;
   int rows;
-  const float* keys;  // [count] key_stride floats apart
+  const Element* keys;  // [count] key_stride elements apart
   std::ptrdiff_t key_stride;
   int count;      // keys, at most kBlockTokens
   int dim;        // a multiple of kRowFloats
   float* scores;  // [rows][kBlockTokens]
 };
+using ScoreBlock = ScoreBlockOf<float>;
 using Score = void (*)(const ScoreBlock& block);
+
+// Rows of f16 can be used as they are stored. Placing their bits as those of floats gives 2^-112 times their value (base/storage.h), and
+// what they are multiplied by is multiplied by this before. Powers of two don't round, so results have the bits of Score and Blend over
+// converted rows. All elements must be finite.
+constexpr float kF16Unit = 0x1p112f;
+// Queries of a larger magnitude would be infinite.
+constexpr float kLargestF16Query = 0x1p15f;
+
+// As Score. The queries are multiplied by kF16Unit.
+using ScoreF16 = void (*)(const ScoreBlockOf<Float16>& block);
 
 // The softmax state of a query between blocks.
 struct SoftmaxState {
@@ -57,7 +69,8 @@ struct SoftmaxState {
 };
 
 // Converts a row of scores to weights. s = score · scale, then soft_cap · tanh(s / soft_cap) unless soft_cap is 0, then plus bias. The
-// weight is exp(s - maximum) for keys in [first, last), which must not be empty, and 0 for the other keys of the block.
+// weight is exp(s - maximum) for keys in [first, last), which must not be empty, and 0 for the other keys of the block. Weights are stored
+// times `unit`, a power of two.
 struct WeighRow {
   float* scores;      // [kBlockTokens], overwritten by the weights
   const float* bias;  // [kBlockTokens], or null
@@ -65,23 +78,29 @@ struct WeighRow {
   int last;
   float scale;
   float soft_cap;
+  float unit = 1;
 };
 // Updates `state` and returns the correction: the factor for sums made before this block. Four partial sums as in ScoreBlock.
 using Weigh = float (*)(const WeighRow& row, SoftmaxState& state);
 
 // out[row] = out[row] · corrections[row] + sum over keys of weights[row][key] · values[key], in the order of the keys.
-struct BlendBlock {
+template <class Element>
+struct BlendBlockOf {
   const float* weights;      // [rows][kBlockTokens]
   const float* corrections;  // [rows]
   int rows;
-  const float* values;  // [count] value_stride floats apart
+  const Element* values;  // [count] value_stride elements apart
   std::ptrdiff_t value_stride;
   int count;
   int dim;
   float* out;  // [rows] out_stride floats apart
   std::ptrdiff_t out_stride;
 };
+using BlendBlock = BlendBlockOf<float>;
 using Blend = void (*)(const BlendBlock& block);
+
+// As Blend. The weights are multiplied by kF16Unit.
+using BlendF16 = void (*)(const BlendBlockOf<Float16>& block);
 
 struct AttentionKernels {
   const char* name;
@@ -90,6 +109,9 @@ struct AttentionKernels {
   Score score;
   Weigh weigh;
   Blend blend;
+  ScoreF16 score_f16;
+  BlendF16 blend_f16;
+  int max_f16_rows;  // with more rows of a key head, converting a block of keys or values to floats is as fast
 };
 
 // Reference implementation: plain loops, compiled without vectorization.

@@ -2,6 +2,7 @@
 
 #include <wasm_simd128.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -15,6 +16,9 @@ namespace {
 
 // Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
 constexpr int kTileRows = 128;
+
+// Keys and values that are fetched at a time, if a tile has several heads: part of a second-level cache.
+constexpr std::ptrdiff_t kTouchBytes = 1 << 17;
 
 constexpr SoftmaxState kNoKeys = {std::numeric_limits<float>::lowest(), 0};
 
@@ -63,6 +67,8 @@ Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels,
   tile_heads_ = is_short_ && (shares_encoding || thread_pool().threads() == 1) ? kv.heads : 1;
   rows_ = tile_tokens_ * tile_heads_ * group_;
   reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
+  const bool is_finite = kv.pages != nullptr;
+  blends_f16_ = kv.type == RowType::f16 && is_finite && kv.head_dim == dim_ && tile_tokens_ * group_ <= kernels.max_f16_rows;
 }
 
 std::uint64_t Pass::memory_floats() const {
@@ -134,6 +140,10 @@ void Pass::read_queries(const Tile& tile) {
       if (encodes) encoder_.encode_query({rows, dim_, rows, dim_, group_});
     }
   }
+  scores_f16_ = blends_f16_ && !encoder_.encodes_keys();
+  const std::ptrdiff_t floats = static_cast<std::ptrdiff_t>(rows_of(tile)) * dim_;
+  for (std::ptrdiff_t i = 0; scores_f16_ && i < floats; ++i) scores_f16_ = std::fabs(query_rows_[i]) < kLargestF16Query;  // not NaN
+  for (std::ptrdiff_t i = 0; scores_f16_ && i < floats; ++i) query_rows_[i] *= kF16Unit;
 }
 
 void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& partial) {
@@ -161,21 +171,21 @@ void Pass::attend_block(const Tile& tile, SlotRange range, const PartialRows& pa
   const SlotRange tokens = tokens_that_see(tile, range);
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
-  const int count = read.last - read.first;
+  const int touched = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchBytes / (2 * kBlockTokens * row_bytes_)));  // heads at a time
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
+    for (int i = k; k % touched == 0 && i < std::min(k + touched, tile.kv_heads); ++i) {
+      touch(key_row(tile.first_kv_head + i, read.first), read.last - read.first);
+      touch(value_row(tile.first_kv_head + i, read.first), read.last - read.first);
+    }
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
 
-    touch(key_row(head, read.first), count);
-    touch(value_row(head, read.first), count);
     score(tile, first, rows, k, read);
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
-      weigh(tile.first_token + t, head * group_, range, scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row,
-            partial.states + first + row);
+      weigh(tile.first_token + t, head * group_, range, blends_f16_ ? kF16Unit : 1,
+            scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row, partial.states + first + row);
     }
-    const Floats values = read_values(head, read);
-    kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_,
-                    partial.sums + static_cast<std::ptrdiff_t>(first) * dim_, dim_});
+    blend(rows, head, read, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
   }
 }
 
@@ -186,9 +196,23 @@ SlotRange Pass::use_block(SlotRange range) {
 }
 
 void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read) {
-  const Floats keys = read_keys(tile.first_kv_head + kv_head, read);
+  const int head = tile.first_kv_head + kv_head, count = read.last - read.first;
   const float* queries = query_rows_ + static_cast<std::ptrdiff_t>(first_row) * dim_;
-  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, read.last - read.first, dim_, scores_});
+  if (scores_f16_) {
+    return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_});
+  }
+  const Floats keys = read_keys(head, read);
+  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+}
+
+void Pass::blend(int rows, int head, SlotRange read, float* sums) {
+  const int count = read.last - read.first;
+  if (blends_f16_) {
+    const Float16* values = f16_rows(value_row(head, read.first));
+    return kernels_.blend_f16({scores_, corrections_, rows, values, f16_stride(), count, dim_, sums, dim_});
+  }
+  const Floats values = read_values(head, read);
+  kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, sums, dim_});
 }
 
 void Pass::write_weights(const Tile& tile, float* weights) {
@@ -204,7 +228,7 @@ void Pass::write_weights(const Tile& tile, float* weights) {
         score(tile, row, group_, k, read);
         // relative to the largest score of all keys, so the sums stay as they are
         for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
-        weigh(tile.first_token, head, range, scores_, corrections_, chunk_.states + row);
+        weigh(tile.first_token, head, range, 1, scores_, corrections_, chunk_.states + row);
         for (int g = 0; g < group_; ++g) {
           const float* shares = scores_ + g * kBlockTokens - read.first;
           for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
@@ -235,8 +259,8 @@ const char* Pass::stored(const char* base, std::size_t page_offset, int head, in
   return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
 }
 
-// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values of a block are fetched together, which
-// waits once.
+// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values of a block, and of several heads, are
+// fetched together, which waits once.
 void Pass::touch(const char* rows, int count) const {
   if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
   for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
@@ -267,13 +291,18 @@ Pass::Floats Pass::load(const char* rows, int count) const {
 }
 
 // The rows of one token and one group of heads.
-void Pass::weigh(int token, int first_head, SlotRange range, float* scores, float* corrections, SoftmaxState* states) {
+void Pass::weigh(int token, int first_head, SlotRange range, float unit, float* scores, float* corrections, SoftmaxState* states) {
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
   float bias[kBlockTokens];
-  WeighRow row = {scores, encoder_.has_bias() ? bias : nullptr, seen.first - first_read(range), seen.last - first_read(range),
-                  scale,  static_cast<float>(options_.soft_cap)};
+  WeighRow row = {scores,
+                  encoder_.has_bias() ? bias : nullptr,
+                  seen.first - first_read(range),
+                  seen.last - first_read(range),
+                  scale,
+                  static_cast<float>(options_.soft_cap),
+                  unit};
   for (int g = 0; g < group_; ++g, row.scores += kBlockTokens) {
     if (encoder_.has_bias()) encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
     corrections[g] = kernels_.weigh(row, states[g]);

@@ -102,7 +102,9 @@ class Pass {
   SlotRange use_block(SlotRange range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
   void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
-  void weigh(int token, int first_head, SlotRange range, float* scores, float* corrections, SoftmaxState* states);
+  void weigh(int token, int first_head, SlotRange range, float unit, float* scores, float* corrections, SoftmaxState* states);
+  // Adds the values of the keys of that range, weighted by scores_, to rows.
+  void blend(int rows, int head, SlotRange read, float* sums);
 
   struct Floats {
     const float* rows;
@@ -112,6 +114,8 @@ class Pass {
   const char* key_row(int head, int slot) const { return stored(kv_.keys, kv_.key_offset, head, slot); }
   const char* value_row(int head, int slot) const { return stored(kv_.values, kv_.value_offset, head, slot); }
   void touch(const char* rows, int count) const;
+  static const Float16* f16_rows(const char* rows) { return reinterpret_cast<const Float16*>(rows); }
+  std::ptrdiff_t f16_stride() const { return kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(Float16)); }
   Floats read_keys(int head, SlotRange range);
   Floats read_values(int head, SlotRange range);
   Floats in_place(const char* rows) const;
@@ -132,6 +136,8 @@ class Pass {
   int tile_heads_;  // key heads: all if there are few rows, so that the encoding of a block of positions is computed once for all
   int rows_;
   bool reads_in_place_;
+  bool blends_f16_;          // values are used as they are stored
+  bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 
   float* query_rows_ = nullptr;  // [rows_][dim_]
   PartialRows chunk_ = {};       // of run_tile()

@@ -3,6 +3,6 @@
 
 namespace ropewalk {
 
-const AttentionKernels kRelaxedAttentionKernels = simd_attention_kernels<RelaxedMultiplyAdd>("relaxed");
+const AttentionKernels kRelaxedAttentionKernels = simd_attention_kernels<RelaxedMultiplyAdd>("relaxed", 8);
 
 }  // namespace ropewalk

@@ -74,14 +74,19 @@ void store_block_rows(const StoredRows& rows, const float* floats, void* stored)
   }
 }
 
-void score(const ScoreBlock& block) {
+// An element as Score and Blend multiply it.
+float operand(float element) { return element; }
+float operand(Float16 element) { return to_float(element) / kF16Unit; }
+
+template <class Element>
+void score(const ScoreBlockOf<Element>& block) {
   for (int row = 0; row < block.rows; ++row) {
     const float* query = block.queries + row * block.query_stride;
     for (int n = 0; n < block.count; ++n) {
-      const float* key = block.keys + n * block.key_stride;
+      const Element* key = block.keys + n * block.key_stride;
       float sum[4] = {};
       for (int i = 0; i < block.dim; i += 4) {
-        for (int lane = 0; lane < 4; ++lane) sum[lane] = sum[lane] + query[i + lane] * key[i + lane];
+        for (int lane = 0; lane < 4; ++lane) sum[lane] = sum[lane] + query[i + lane] * operand(key[i + lane]);
       }
       block.scores[row * kBlockTokens + n] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
@@ -100,21 +105,23 @@ float weigh(const WeighRow& row, SoftmaxState& state) {
   const float correction = exp_f32(state.maximum - maximum);
   float sum[4] = {};
   for (int n = 0; n < kBlockTokens; ++n) {
-    row.scores[n] = n >= row.first && n < row.last ? exp_f32(row.scores[n] - maximum) : 0;
-    sum[n % 4] = sum[n % 4] + row.scores[n];
+    const float weight = n >= row.first && n < row.last ? exp_f32(row.scores[n] - maximum) : 0;
+    row.scores[n] = weight * row.unit;
+    sum[n % 4] = sum[n % 4] + weight;
   }
   state.maximum = maximum;
   state.sum = state.sum * correction + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   return correction;
 }
 
-void blend(const BlendBlock& block) {
+template <class Element>
+void blend(const BlendBlockOf<Element>& block) {
   for (int row = 0; row < block.rows; ++row) {
     const float* weights = block.weights + row * kBlockTokens;
     float* out = block.out + row * block.out_stride;
     for (int i = 0; i < block.dim; ++i) {
       float sum = out[i] * block.corrections[row];
-      for (int n = 0; n < block.count; ++n) sum = sum + weights[n] * block.values[n * block.value_stride + i];
+      for (int n = 0; n < block.count; ++n) sum = sum + weights[n] * operand(block.values[n * block.value_stride + i]);
       out[i] = sum;
     }
   }
@@ -126,9 +133,12 @@ const AttentionKernels kScalarAttentionKernels = {
     "scalar",
     {load_rows<float>, load_rows<Float16>, load_rows<BFloat16>, load_block_rows<Q8Block>, load_block_rows<Q4Block>},
     {store_rows<float>, store_rows<Float16>, store_rows<BFloat16>, store_block_rows<Q8Block>, store_block_rows<Q4Block>},
-    score,
+    score<float>,
     weigh,
-    blend,
+    blend<float>,
+    score<Float16>,
+    blend<Float16>,
+    8,
 };
 
 }  // namespace ropewalk

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "attention/attention_kernels.h"
+#include "attention/attention_products_simd.h"
 #include "base/storage_wasmsimd.h"
 
 namespace ropewalk {
@@ -150,135 +150,22 @@ void store_block_rows_simd(const StoredRows& rows, const float* floats, void* st
   }
 }
 
-// (0 + 1) + (2 + 3) of each of four vectors.
-inline v128_t sums_of(v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t ab = wasm_f32x4_add(wasm_i32x4_shuffle(a, b, 0, 4, 2, 6), wasm_i32x4_shuffle(a, b, 1, 5, 3, 7));
-  const v128_t cd = wasm_f32x4_add(wasm_i32x4_shuffle(c, d, 0, 4, 2, 6), wasm_i32x4_shuffle(c, d, 1, 5, 3, 7));
-  return wasm_f32x4_add(wasm_i64x2_shuffle(ab, cd, 0, 2), wasm_i64x2_shuffle(ab, cd, 1, 3));
-}
-
-inline float sum_of(v128_t values) { return wasm_f32x4_extract_lane(sums_of(values, values, values, values), 0); }
-
-// Scores of Rows queries and Keys keys. The sizes are chosen so that sums and operands fit sixteen registers.
-template <class Arithmetic, int Rows, int Keys>
-inline void score_tile(const ScoreBlock& block, int row, int n) {
-  const float* query = block.queries + row * block.query_stride;
-  const float* key = block.keys + n * block.key_stride;
-  v128_t sum[Rows][Keys];
-  for (int r = 0; r < Rows; ++r) {
-    for (int k = 0; k < Keys; ++k) sum[r][k] = wasm_f32x4_splat(0);
-  }
-  for (int i = 0; i < block.dim; i += 4) {
-    v128_t keys[Keys];
-    for (int k = 0; k < Keys; ++k) keys[k] = wasm_v128_load(key + k * block.key_stride + i);
-    for (int r = 0; r < Rows; ++r) {
-      const v128_t q = wasm_v128_load(query + r * block.query_stride + i);
-      for (int k = 0; k < Keys; ++k) sum[r][k] = Arithmetic::add_product(sum[r][k], q, keys[k]);
-    }
-  }
-  float* scores = block.scores + row * kBlockTokens + n;
-  if constexpr (Keys == 2) {
-    for (int r = 0; r < Rows; r += 2) {
-      const int next = r + 1 < Rows ? r + 1 : r;
-      const v128_t totals = sums_of(sum[r][0], sum[r][1], sum[next][0], sum[next][1]);
-      wasm_v128_store64_lane(scores + r * kBlockTokens, totals, 0);
-      if (next != r) wasm_v128_store64_lane(scores + next * kBlockTokens, totals, 1);
-    }
-  } else if constexpr (Keys == 4) {
-    for (int r = 0; r < Rows; ++r) wasm_v128_store(scores + r * kBlockTokens, sums_of(sum[r][0], sum[r][1], sum[r][2], sum[r][3]));
-  } else {
-    for (int r = 0; r < Rows; ++r) scores[r * kBlockTokens] = sum_of(sum[r][0]);
-  }
-}
-
-// Rest of a block. Apart, because a copy for each tile would be large.
-template <class Arithmetic>
-[[gnu::noinline]] void score_rest(const ScoreBlock& block, int row, int rows, int n) {
-  for (; n < block.count; ++n) {
-    for (int r = row; r < row + rows; ++r) score_tile<Arithmetic, 1, 1>(block, r, n);
-  }
-}
-
-template <class Arithmetic, int Rows, int Keys>
-inline void score_rows(const ScoreBlock& block, int row) {
-  int n = 0;
-  for (; n + Keys <= block.count; n += Keys) score_tile<Arithmetic, Rows, Keys>(block, row, n);
-  if (n < block.count) score_rest<Arithmetic>(block, row, Rows, n);
-}
-
-template <class Arithmetic>
-void score_simd(const ScoreBlock& block) {
-  int row = 0;
-  for (; row + 4 <= block.rows; row += 4) score_rows<Arithmetic, 4, 2>(block, row);
-  switch (block.rows - row) {
-    case 3: return score_rows<Arithmetic, 3, 2>(block, row);
-    case 2: return score_rows<Arithmetic, 2, 4>(block, row);
-    case 1: return score_rows<Arithmetic, 1, 4>(block, row);
-  }
-}
-
 // attention_weigh_wasmsimd.cpp
 float weigh_simd(const WeighRow& row, SoftmaxState& state);
 
-// Rows × Vectors sums stay in registers while the keys are processed.
-template <class Arithmetic, int Rows, int Vectors>
-inline void blend_tile(const BlendBlock& block, int row, int i) {
-  const float* weights = block.weights + row * kBlockTokens;
-  const float* value = block.values + i;
-  float* out = block.out + row * block.out_stride + i;
-  v128_t sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r) {
-    const v128_t correction = wasm_v128_load32_splat(block.corrections + row + r);
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = wasm_f32x4_mul(wasm_v128_load(out + r * block.out_stride + 4 * v), correction);
-  }
-  for (int n = 0; n < block.count; ++n, value += block.value_stride) {
-    v128_t values[Vectors];
-    for (int v = 0; v < Vectors; ++v) values[v] = wasm_v128_load(value + 4 * v);
-    for (int r = 0; r < Rows; ++r) {
-      const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) wasm_v128_store(out + r * block.out_stride + 4 * v, sum[r][v]);
-  }
-}
-
 template <class Arithmetic>
-[[gnu::noinline]] void blend_rest(const BlendBlock& block, int row, int rows, int i) {
-  for (; i < block.dim; i += 4) {
-    for (int r = row; r < row + rows; ++r) blend_tile<Arithmetic, 1, 1>(block, r, i);
-  }
-}
-
-template <class Arithmetic, int Rows, int Vectors>
-inline void blend_rows(const BlendBlock& block, int row) {
-  int i = 0;
-  for (; i + 4 * Vectors <= block.dim; i += 4 * Vectors) blend_tile<Arithmetic, Rows, Vectors>(block, row, i);
-  if (i < block.dim) blend_rest<Arithmetic>(block, row, Rows, i);
-}
-
-template <class Arithmetic>
-void blend_simd(const BlendBlock& block) {
-  int row = 0;
-  for (; row + 4 <= block.rows; row += 4) blend_rows<Arithmetic, 4, 2>(block, row);
-  switch (block.rows - row) {
-    case 3: return blend_rows<Arithmetic, 3, 2>(block, row);
-    case 2: return blend_rows<Arithmetic, 2, 4>(block, row);
-    case 1: return blend_rows<Arithmetic, 1, 4>(block, row);
-  }
-}
-
-template <class Arithmetic>
-constexpr AttentionKernels simd_attention_kernels(const char* name) {
+constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_rows) {
   return {
       name,
       {load_rows_simd<float>, load_f16_rows_simd, load_rows_simd<BFloat16>, load_block_rows_simd<Q8Block>, load_block_rows_simd<Q4Block>},
       {store_rows_simd<float>, store_rows_simd<Float16>, store_rows_simd<BFloat16>, store_block_rows_simd<Q8Block>,
        store_block_rows_simd<Q4Block>},
-      score_simd<Arithmetic>,
+      score_simd<Arithmetic, float>,
       weigh_simd,
-      blend_simd<Arithmetic>};
+      blend_simd<Arithmetic, float>,
+      score_simd<Arithmetic, Float16>,
+      blend_simd<Arithmetic, Float16>,
+      max_f16_rows};
 }
 
 }  // namespace ropewalk

@@ -27,8 +27,9 @@ struct KeyValues {
   const char* values = nullptr;
   Positions positions;  // one row
 
-  const char* const* pages = nullptr;  // [ceil(tokens / kBlockTokens)]; each begins with its positions, [axes][kBlockTokens] f64
-  std::size_t key_offset = 0;          // bytes from the start of a page
+  // [ceil(tokens / kBlockTokens)]; each begins with its positions, [axes][kBlockTokens] f64. All elements are finite.
+  const char* const* pages = nullptr;
+  std::size_t key_offset = 0;  // bytes from the start of a page
   std::size_t value_offset = 0;
   int axes = 1;  // of the positions in pages
 };

@@ -3,6 +3,6 @@
 
 namespace ropewalk {
 
-const AttentionKernels kWasmSimdAttentionKernels = simd_attention_kernels<MultiplyThenAdd>("simd");
+const AttentionKernels kWasmSimdAttentionKernels = simd_attention_kernels<MultiplyThenAdd>("simd", 4);
 
 }  // namespace ropewalk

@@ -7,7 +7,7 @@ namespace ropewalk {
 float weigh_simd(const WeighRow& row, SoftmaxState& state) {
   const v128_t first = wasm_i32x4_splat(row.first), last = wasm_i32x4_splat(row.last);
   const v128_t lanes = wasm_i32x4_const(0, 1, 2, 3);
-  const v128_t scale = wasm_f32x4_splat(row.scale), soft_cap = wasm_f32x4_splat(row.soft_cap);
+  const v128_t scale = wasm_f32x4_splat(row.scale), soft_cap = wasm_f32x4_splat(row.soft_cap), unit = wasm_f32x4_splat(row.unit);
   const auto is_seen = [&](int n) {
     const v128_t index = wasm_i32x4_add(lanes, wasm_i32x4_splat(n));
     return wasm_v128_and(wasm_i32x4_ge(index, first), wasm_i32x4_lt(index, last));
@@ -42,7 +42,7 @@ float weigh_simd(const WeighRow& row, SoftmaxState& state) {
   for (; n < row.last; n += 4) {
     // a score of -infinity gives weight 0: it is below the lower limit of exp
     const v128_t weight = exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + n), largest));
-    wasm_v128_store(scores + n, weight);
+    wasm_v128_store(scores + n, wasm_f32x4_mul(weight, unit));
     sum = wasm_f32x4_add(sum, weight);
   }
   for (; n < kBlockTokens; n += 4) wasm_v128_store(scores + n, wasm_f32x4_splat(0));

@@ -1,7 +1,14 @@
-// Multiply-add for SIMD kernels: with two roundings, or with the relaxed instruction.
+// For SIMD kernels: multiply-add with two roundings or with the relaxed instruction, and loops that aren't unrolled.
 #pragma once
 
 #include <wasm_simd128.h>
+
+// Before a loop that is larger, and no faster, when the compiler unrolls it.
+#ifdef __clang__
+#define ROPEWALK_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROPEWALK_ROLLED
+#endif
 
 namespace ropewalk {
 

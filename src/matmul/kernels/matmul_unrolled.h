@@ -4,19 +4,14 @@
 
 #include <utility>
 
+#include "base/add_product.h"
+
 namespace ropewalk {
 
 #ifdef _MSC_VER
 #define ROPEWALK_INLINE [[msvc::forceinline]]
 #else
 #define ROPEWALK_INLINE __attribute__((always_inline))
-#endif
-
-// Before a loop: compilers don't unroll it.
-#ifdef __clang__
-#define ROPEWALK_ROLLED _Pragma("clang loop unroll(disable)")
-#else
-#define ROPEWALK_ROLLED
 #endif
 
 // Calls step.operator()<0>() to step.operator()<Count - 1>().

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/add_product.h"
 #include "rope/config.h"
 #include "rope/kernels/pair_layout.h"
 #include "rope/kernels/rotate_kernels.h"
@@ -62,13 +63,6 @@ inline void rotate_unrolled(const float* source, float* target, const float* cos
     (rotate_eight<Arithmetic, Pairing, Pairing, 1>(source, 0, target, 0, cos, sin, j + 8 * Group, pairs), ...);
   }
 }
-
-// For a loop that is larger, and no faster, when the compiler unrolls it.
-#ifdef __clang__
-#define ROPEWALK_ROLLED _Pragma("clang loop unroll(disable)")
-#else
-#define ROPEWALK_ROLLED
-#endif
 
 // In the next functions the number of pairs is a constant and pairs are rotated in place, so that all addresses are one register plus a
 // constant. With a source and a target, or with pairs as a variable, the same loops take up to a third longer in data of a cache.

@@ -256,6 +256,127 @@ TEST(BlendKernel, AddsWeightedValuesInTheOrderOfTheKeys) {
   }
 }
 
+// ---- Rows of one common distance, and rows of f16 as they are stored.
+
+// Elements of rows as f16, some of them subnormal or the largest, and the same as floats.
+struct HalfRows {
+  HalfRows(int count, int dim, std::ptrdiff_t gap, std::uint32_t seed) : floats(count, dim, gap, seed), halves(floats.floats.size()) {
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      float& value = floats.floats[i];
+      if (i % 7 == 3) value *= 0x1p-16f;
+      if (i % 31 == 5) value = i % 2 == 0 ? 65504.0f : -65504.0f;
+      if (i % 29 == 11) value = -0.0f;
+      from_float(value, halves[i]);
+      if (!std::isnan(value)) value = to_float(halves[i]);
+    }
+  }
+  RowsOfFloats floats;
+  Guarded<Float16> halves;
+};
+
+// Sizes that have loops of their own, dense or with gaps, beside others.
+std::vector<Size> common_sizes() {
+  std::vector<Size> sizes;
+  for (int rows = 1; rows <= 9; ++rows) {
+    for (const int count : {1, 4, 15, 16, 17, 31, 32}) {
+      for (const int dim : {4, 8, 20, 64, 68, 128}) sizes.push_back({rows, count, dim});
+    }
+  }
+  return sizes;
+}
+
+TEST(ScoreKernel, F16RowsGiveTheBitsOfConvertedRows) {
+  for (const Size& size : common_sizes()) {
+    for (const int gap : {0, 4}) {
+      const int rows = size.rows, count = size.count, dim = size.dim;
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements, gap " << gap);
+      RowsOfFloats queries(rows, dim, gap, 11);
+      HalfRows keys(count, dim, gap, 12);
+      RowsOfFloats scaled = RowsOfFloats(rows, dim, gap, 11);
+      for (std::size_t i = 0; i < scaled.floats.size(); ++i) scaled.floats[i] *= kF16Unit;
+      const auto scores_of = [&](const auto& run) {
+        Guarded<float> scores((rows - 1) * kBlockTokens + count, kUntouched);
+        run(scores.data());
+        EXPECT_TRUE(scores.guards_are_intact());
+        return scores.values();
+      };
+      const std::vector<float> expected = scores_of([&](float* scores) {
+        const RowsOfFloats& floats = keys.floats;
+        kScalarAttentionKernels.score(
+            {queries.floats.data(), queries.stride, rows, floats.floats.data(), floats.stride, count, dim, scores});
+      });
+      for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+        ASSERT_EQ(
+            expected, scores_of([&](float* scores) {
+              kernels->score_f16({scaled.floats.data(), scaled.stride, rows, keys.halves.data(), keys.floats.stride, count, dim, scores});
+            }))
+            << kernels->name;
+        ASSERT_EQ(expected, scores_of([&](float* scores) {
+                    const RowsOfFloats& floats = keys.floats;
+                    kernels->score({queries.floats.data(), queries.stride, rows, floats.floats.data(), floats.stride, count, dim, scores});
+                  }))
+            << kernels->name;
+      }
+    }
+  }
+}
+
+TEST(BlendKernel, F16RowsGiveTheBitsOfConvertedRows) {
+  for (const Size& size : common_sizes()) {
+    for (const int gap : {0, 4}) {
+      const int rows = size.rows, count = size.count, dim = size.dim;
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << count << " keys, " << dim << " elements, gap " << gap);
+      HalfRows values(count, dim, gap, 13);
+      Guarded<float> weights((rows - 1) * kBlockTokens + count), scaled(weights.size()), corrections(rows);
+      Random random(14);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[i] = i % 6 == 0 ? 0 : static_cast<float>(random.between(0, 1)) * (i % 5 == 0 ? 0x1p-120f : 1);
+        scaled[i] = weights[i] * kF16Unit;
+      }
+      for (std::size_t i = 0; i < corrections.size(); ++i) corrections[i] = i % 3 == 0 ? 1 : static_cast<float>(random.between(0, 1));
+      const auto sums_of = [&](const auto& run) {
+        RowsOfFloats out(rows, dim, gap, 15);
+        run(out);
+        EXPECT_TRUE(out.floats.guards_are_intact());
+        std::vector<float> sums;
+        for (int row = 0; row < rows; ++row) {
+          for (int i = 0; i < dim; ++i) sums.push_back(out.at(row, i));
+        }
+        return sums;
+      };
+      const RowsOfFloats& floats = values.floats;
+      const std::vector<float> expected = sums_of([&](RowsOfFloats& out) {
+        kScalarAttentionKernels.blend(
+            {weights.data(), corrections.data(), rows, floats.floats.data(), floats.stride, count, dim, out.floats.data(), out.stride});
+      });
+      for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+        ASSERT_EQ(expected, sums_of([&](RowsOfFloats& out) {
+                    kernels->blend_f16({scaled.data(), corrections.data(), rows, values.halves.data(), floats.stride, count, dim,
+                                        out.floats.data(), out.stride});
+                  }))
+            << kernels->name;
+        ASSERT_EQ(expected, sums_of([&](RowsOfFloats& out) {
+                    kernels->blend({weights.data(), corrections.data(), rows, floats.floats.data(), floats.stride, count, dim,
+                                    out.floats.data(), out.stride});
+                  }))
+            << kernels->name;
+      }
+    }
+  }
+}
+
+TEST(WeighKernel, StoresWeightsTimesAUnit) {
+  const std::vector<float> scores = random_scores(16);
+  for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+    std::vector<float> plain = scores, times = scores;
+    SoftmaxState states[2] = {kFresh, kFresh};
+    kernels->weigh({plain.data(), nullptr, 0, kBlockTokens, 0.75f, 0}, states[0]);
+    kernels->weigh({times.data(), nullptr, 0, kBlockTokens, 0.75f, 0, kF16Unit}, states[1]);
+    for (int n = 0; n < kBlockTokens; ++n) EXPECT_EQ(times[n], plain[n] * kF16Unit) << kernels->name;
+    EXPECT_EQ(states[0].sum, states[1].sum);
+  }
+}
+
 TEST(AttentionKernels, TheFastestOfThisBuildIsSimd) {
   EXPECT_EQ(&fastest_attention_kernels(), &kWasmSimdAttentionKernels);
   EXPECT_STREQ(kScalarAttentionKernels.name, "scalar");

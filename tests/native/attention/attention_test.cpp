@@ -109,9 +109,9 @@ int scored_keys = 0;
 // The cost of a window doesn't depend on the tokens outside it.
 TEST(Attention, AWindowReadsOnlyItsOwnKeys) {
   AttentionKernels counting = kWasmSimdAttentionKernels;
-  counting.score = [](const ScoreBlock& block) {
+  counting.score_f16 = [](const ScoreBlockOf<Float16>& block) {
     scored_keys += block.count;
-    kWasmSimdAttentionKernels.score(block);
+    kWasmSimdAttentionKernels.score_f16(block);
   };
   for (const int keys : {600, 9000}) {
     AttentionCall call({1, keys, 2, 1, 4}, 1, RowType::f16, Place::pages);
@@ -121,6 +121,25 @@ TEST(Attention, AWindowReadsOnlyItsOwnKeys) {
     call.attend(counting);
     EXPECT_GE(scored_keys, 512 + 4);
     EXPECT_LT(scored_keys, 512 + 4 + kRowFloats);  // a range starts at a multiple of four
+  }
+}
+
+// Few queries use rows of f16 as they are stored, unless a query is so large that its multiple would be infinite. Powers of two that cancel
+// each other don't change a bit.
+TEST(Attention, LargeQueriesOverF16GiveTheSameBits) {
+  for (const int head_dim : {12, 64, 128}) {
+    for (const int group : {1, 2, 3, 7, 8, 9}) {
+      AttentionCall call({1, 700, 2 * group, 2, head_dim}, 6, RowType::f16, Place::pages);
+      const std::vector<float> small = call.attend();
+      const std::vector<float> scalar = call.attend(kScalarAttentionKernels);
+      for (int head = 0; head < 2 * group; ++head) {
+        for (int i = 0; i < head_dim; ++i) call.query(head, 0, i) *= 0x1p30f;
+      }
+      call.options.scale *= 0x1p-30;
+      const std::vector<float> large = call.attend();
+      EXPECT_EQ(small, large) << head_dim << ", " << group;
+      EXPECT_EQ(small, scalar) << head_dim << ", " << group;
+    }
   }
 }
 

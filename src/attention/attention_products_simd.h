@@ -1,0 +1,180 @@
+// Scores, and weighted sums of values, in simd128: templates over how a product is added and over the type of stored elements.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#include <bit>
+
+#include "attention/attention_kernels.h"
+#include "base/add_product.h"
+#include "base/float_math_wasmsimd.h"
+
+namespace ropewalk {
+
+// Four elements as Score and Blend multiply them.
+template <class Element>
+struct Operands;
+
+template <>
+struct Operands<float> {
+  v128_t load(const float* elements) const { return wasm_v128_load(elements); }
+};
+
+template <>
+struct Operands<Float16> {
+  // the sign is at bit 31, exponent and mantissa at 27…13
+  static constexpr float kBits[] = {std::bit_cast<float>(0x8FFFE000u)};
+  v128_t load(const Float16* elements) const { return wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(elements), 13), bits); }
+  v128_t bits = LoadedFloats(kBits)[0];
+};
+
+// (0 + 1) + (2 + 3) of each of four vectors.
+inline v128_t sums_of(v128_t a, v128_t b, v128_t c, v128_t d) {
+  const v128_t ab = wasm_f32x4_add(wasm_i32x4_shuffle(a, b, 0, 4, 2, 6), wasm_i32x4_shuffle(a, b, 1, 5, 3, 7));
+  const v128_t cd = wasm_f32x4_add(wasm_i32x4_shuffle(c, d, 0, 4, 2, 6), wasm_i32x4_shuffle(c, d, 1, 5, 3, 7));
+  return wasm_f32x4_add(wasm_i64x2_shuffle(ab, cd, 0, 2), wasm_i64x2_shuffle(ab, cd, 1, 3));
+}
+inline float sum_of(v128_t values) { return wasm_f32x4_extract_lane(sums_of(values, values, values, values), 0); }
+
+// Partial sums of Rows queries and Keys keys, to sums[row][key]. At least eight sums hide the latency of an addition, and with their
+// operands they fit sixteen registers.
+template <class Arithmetic, class Element, int Rows, int Keys>
+inline void multiply_rows(const ScoreBlockOf<Element>& block, const Operands<Element>& operands, int row, int n, v128_t* sums) {
+  const float* query = block.queries + row * block.query_stride;
+  const Element* key = block.keys + n * block.key_stride;
+  v128_t sum[Rows][Keys];
+  for (int r = 0; r < Rows; ++r) {
+    for (int k = 0; k < Keys; ++k) sum[r][k] = wasm_f32x4_splat(0);
+  }
+  ROPEWALK_ROLLED for (int i = 0; i < block.dim; i += 4) {
+    v128_t queries[Rows];
+    for (int r = 0; r < Rows; ++r) queries[r] = wasm_v128_load(query + r * block.query_stride + i);
+    for (int k = 0; k < Keys; ++k) {
+      const v128_t keys = operands.load(key + k * block.key_stride + i);
+      for (int r = 0; r < Rows; ++r) sum[r][k] = Arithmetic::add_product(sum[r][k], queries[r], keys);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int k = 0; k < Keys; ++k) sums[r * kBlockTokens + n + k] = sum[r][k];
+  }
+}
+
+// Scores of partial sums [rows][kBlockTokens]. In a loop of its own, no sum waits for another.
+[[gnu::noinline]] inline void add_partial_sums(const v128_t* sums, int rows, int count, float* scores) {
+  ROPEWALK_ROLLED for (int row = 0; row < rows; ++row, sums += kBlockTokens, scores += kBlockTokens) {
+    int n = 0;
+    ROPEWALK_ROLLED for (; n + 4 <= count; n += 4) wasm_v128_store(scores + n, sums_of(sums[n], sums[n + 1], sums[n + 2], sums[n + 3]));
+    ROPEWALK_ROLLED for (; n < count; ++n) scores[n] = sum_of(sums[n]);
+  }
+}
+
+// For a few keys at the end of a cache. Apart, because a copy for each number of rows would be large.
+template <class Arithmetic, class Element>
+[[gnu::noinline]] void multiply_few(const ScoreBlockOf<Element>& block, int row, int rows, v128_t* sums) {
+  const Operands<Element> operands;
+  for (int r = 0; r < rows; ++r) {
+    for (int n = 0; n < block.count; ++n) {
+      multiply_rows<Arithmetic, Element, 1, 1>(block, operands, row + r, n, sums + r * kBlockTokens);
+    }
+  }
+}
+
+template <class Arithmetic, class Element, int Rows>
+void score_rows(const ScoreBlockOf<Element>& block, int row) {
+  constexpr int kKeys = Rows <= 2 ? 4 : Rows == 3 ? 3 : 2;
+  const Operands<Element> operands;
+  const int count = block.count;
+  v128_t sums[Rows * kBlockTokens];
+  if (count < kKeys) {
+    multiply_few<Arithmetic>(block, row, Rows, sums);
+  } else {  // the last keys may be multiplied twice
+    ROPEWALK_ROLLED for (int n = 0; n < count; n += kKeys) {
+      multiply_rows<Arithmetic, Element, Rows, kKeys>(block, operands, row, n + kKeys <= count ? n : count - kKeys, sums);
+    }
+  }
+  add_partial_sums(sums, Rows, count, block.scores + row * kBlockTokens);
+}
+
+template <class Arithmetic, class Element>
+void score_simd(const ScoreBlockOf<Element>& block) {
+  int row = 0;
+  for (; row + 4 <= block.rows; row += 4) score_rows<Arithmetic, Element, 4>(block, row);
+  switch (block.rows - row) {
+    case 3: return score_rows<Arithmetic, Element, 3>(block, row);
+    case 2: return score_rows<Arithmetic, Element, 2>(block, row);
+    case 1: return score_rows<Arithmetic, Element, 1>(block, row);
+  }
+}
+
+// Keys whose values are added before the next elements. Sums of neighbouring elements don't depend on each other, so the processor computes
+// them at the same time if the loop over keys is short.
+constexpr int kBlendKeys = 16;
+
+// Rows × Vectors sums stay in registers while keys [first, last) are processed.
+template <class Arithmetic, class Element, int Rows, int Vectors>
+inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Element>& operands, int row, int i, int first, int last) {
+  const float* weights = block.weights + row * kBlockTokens;
+  const Element* value = block.values + first * block.value_stride + i;
+  float* out = block.out + row * block.out_stride + i;
+  v128_t sum[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = wasm_v128_load(out + r * block.out_stride + 4 * v);
+  }
+  if (first == 0) {
+    for (int r = 0; r < Rows; ++r) {
+      const v128_t correction = wasm_v128_load32_splat(block.corrections + row + r);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = wasm_f32x4_mul(sum[r][v], correction);
+    }
+  }
+  ROPEWALK_ROLLED for (int n = first; n < last; ++n, value += block.value_stride) {
+    v128_t values[Vectors];
+    for (int v = 0; v < Vectors; ++v) values[v] = operands.load(value + 4 * v);
+    for (int r = 0; r < Rows; ++r) {
+      const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) wasm_v128_store(out + r * block.out_stride + 4 * v, sum[r][v]);
+  }
+}
+
+template <class Arithmetic, class Element>
+[[gnu::noinline]] void blend_rest(const BlendBlockOf<Element>& block, int row, int rows, int i, int first, int last) {
+  const Operands<Element> operands;
+  for (; i < block.dim; i += 4) {
+    for (int r = row; r < row + rows; ++r) blend_tile<Arithmetic, Element, 1, 1>(block, operands, r, i, first, last);
+  }
+}
+
+template <class Arithmetic, class Element, int Rows>
+void blend_rows(const BlendBlockOf<Element>& block, int row) {
+  constexpr int kVectors = Rows <= 2 ? 4 : 2;
+  const Operands<Element> operands;
+  ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kBlendKeys) {
+    const int last = first + kBlendKeys < block.count ? first + kBlendKeys : block.count;
+    int i = 0;
+    if constexpr (Rows == 3) {  // nine sums, then six while an even number of vectors is left
+      ROPEWALK_ROLLED for (; block.dim - i > 16 || block.dim - i == 12; i += 12) {
+        blend_tile<Arithmetic, Element, 3, 3>(block, operands, row, i, first, last);
+      }
+    }
+    ROPEWALK_ROLLED for (; i + 4 * kVectors <= block.dim; i += 4 * kVectors) {
+      blend_tile<Arithmetic, Element, Rows, kVectors>(block, operands, row, i, first, last);
+    }
+    if (i < block.dim) blend_rest<Arithmetic>(block, row, Rows, i, first, last);
+  }
+}
+
+template <class Arithmetic, class Element>
+void blend_simd(const BlendBlockOf<Element>& block) {
+  int row = 0;
+  for (; row + 4 <= block.rows; row += 4) blend_rows<Arithmetic, Element, 4>(block, row);
+  switch (block.rows - row) {
+    case 3: return blend_rows<Arithmetic, Element, 3>(block, row);
+    case 2: return blend_rows<Arithmetic, Element, 2>(block, row);
+    case 1: return blend_rows<Arithmetic, Element, 1>(block, row);
+  }
+}
+
+}  // namespace ropewalk
