@@ -1,6 +1,7 @@
 """Other values for the fields of a config class of transformers, drawn at random."""
 
 import dataclasses
+import inspect
 import re
 import typing
 
@@ -77,6 +78,18 @@ GROUPS = [
 def fields_of(config_class):
     """The fields of a config class that are drawn, with their annotations."""
     return {field.name: field.type for field in dataclasses.fields(config_class) if field.name not in NOT_DRAWN}
+
+
+def builder_keys(config_class):
+    """The keys that a class reads from a config.json without having such a field, with annotations as their defaults have them."""
+    if "__post_init__" not in vars(config_class):
+        return {}
+    source = inspect.getsource(config_class.__post_init__)
+    found = {}
+    for name, default in re.findall(r'kwargs\.(?:pop|get)\("(\w+)"(?:, ([\w.]+))?\)', source):
+        if name not in NOT_DRAWN and name not in {field.name for field in dataclasses.fields(config_class)}:
+            found[name] = bool if default in ("True", "False") or name.startswith("tie_") or name.endswith("_bias") else int
+    return found
 
 
 def draw(random, name, annotation, present, config):

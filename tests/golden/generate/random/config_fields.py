@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from drawing.options import options_parser  # noqa: E402
 from fields.references import TinyModel, Unstable, is_same  # noqa: E402
-from fields.values import ABSENT, GROUPS, INERT, draw, fields_of  # noqa: E402
+from fields.values import ABSENT, GROUPS, INERT, builder_keys, draw, fields_of  # noqa: E402
 from tiny_models import HERE  # noqa: E402
 
 # Their code isn't in transformers, so there is no config class to take fields from.
@@ -99,6 +99,8 @@ def cases_of(name, options, counts):
             run({field: value})
     for changes in drawn_changes(drawing, {key: annotations[key] for key in annotations if key not in inert}, config, options.cases):
         run(changes)
+    for changes in builder_changes(drawing, builder_keys(model.text_class), config, options.cases):
+        run(changes)
     return cases
 
 
@@ -155,6 +157,17 @@ def drawn_changes(drawing, annotations, config, count):
         for _ in range(count if len(members) > 1 else 0):
             chosen = drawing.sample(members, drawing.randint(2, min(5, len(members))))
             yield {field: draw_or(drawing, field, annotations[field], config) for field in chosen}
+
+
+def builder_changes(drawing, annotations, config, count):
+    """Sets of changes of each key that only derives other fields, which are then absent."""
+    derived = {field: ABSENT for field in ("layer_types", "per_layer_config", "layers_block_type") if field in config}
+    for field, annotation in annotations.items():
+        for _ in range(count):
+            value = draw(drawing, field, annotation, config.get(field, ABSENT), config)
+            yield {field: value}
+            if derived:
+                yield {field: value, **derived}
 
 
 def draw_or(drawing, field, annotation, config):
