@@ -80,9 +80,10 @@ StatusCode texts_begin(Address texts, Address lengths, int count, Address types)
   return static_cast<int>(texts_at(texts).begin({at<int>(lengths), static_cast<std::size_t>(count)}, at<int>(types)));
 }
 
-StatusCode read_texts(Address model, Address texts, Address tokens) {
+// rows: [tokens][hidden_size] f32, added to the embeddings of the tokens, or 0.
+StatusCode read_texts(Address model, Address texts, Address tokens, Address rows) {
   Model& m = model_at(model);
-  return static_cast<int>(m.forward.run(m.weights, texts_at(texts), at<int>(tokens)));
+  return static_cast<int>(m.forward.run(m.weights, texts_at(texts), at<int>(tokens), at<float>(rows)));
 }
 
 StatusCode write_vectors(Address model, Address texts, int pooling, bool uses_dense, Address out) {

@@ -18,6 +18,7 @@ export const SEARCH_WORDS = {
   "apps/structured_output.md": "JSON json_schema response_format grammar GBNF regex choices constrained guided zod",
   "apps/decisions.md":
     "decide classify classification choice score boolean noul systemone typed questions logprobs confidence Jev Laya TypeSafe",
+  "apps/decision_checkpoints.md": "Laya Julia-1 ModernBERT rl_agent_config julia_config decision-model encoder head",
   "apps/batches.md": "batch batching parallel n_parallel concurrent generateMany",
   "apps/kept_sessions.md": "persist save restore resume session OPFS IndexedDB prompt-cache prefix-cache",
   "apps/coming_from.md":

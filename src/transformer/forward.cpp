@@ -13,9 +13,10 @@ Status Forward::run(const Weights& weights, std::span<const TextTokens> texts) {
   return status == Status::ok ? run_layers() : status;
 }
 
-Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens) {
+Status Forward::run(const Weights& weights, WholeTexts& texts, const int* tokens, const float* rows) {
   count_ = 0;
   if (const Status status = sequences_.take(weights, texts, tokens); status != Status::ok) return status;
+  added_rows_ = rows;
   const Status status = begin(weights);
   return status == Status::ok ? run_layers() : status;
 }
@@ -28,6 +29,7 @@ Status Forward::run_layers() {
 Status Forward::begin(const Weights& weights, std::span<const TextTokens> texts) {
   count_ = 0;
   if (const Status status = sequences_.take(weights, texts); status != Status::ok) return status;
+  added_rows_ = nullptr;
   return begin(weights);
 }
 
@@ -38,7 +40,7 @@ Status Forward::begin(const Weights& weights) {
   next_layer_ = 0;
   status_ = Status::ok;
   sequences_.begin();
-  embed(pass(weights), normed_.data(), residual_.data());
+  embed(pass(weights), added_rows_, normed_.data(), residual_.data());
   if (weights.config().per_layer.size > 0) per_layer_.begin(pass(weights), residual_.data());
   if (status_ != Status::ok) count_ = 0;
   return status_;

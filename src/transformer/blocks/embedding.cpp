@@ -14,7 +14,7 @@ void add_embedding(const WeightMatrix& embedding, int row, float* added, float* 
 
 }  // namespace
 
-void embed(const ForwardPass& pass, float* added, float* x) {
+void embed(const ForwardPass& pass, const float* rows, float* added, float* x) {
   const StageTimer timer(Stage::embedding);
   const Weights& w = pass.weights;
   const ModelConfig& c = pass.config();
@@ -27,6 +27,7 @@ void embed(const ForwardPass& pass, float* added, float* x) {
     for (int i = 0; i < c.hidden_size && c.embedding_scale != 1; ++i) row[i] *= c.embedding_scale;
     if (c.positions > 0) add_embedding(w[ModelMatrix::positions], pass.sequences.index_in_sequence(t), term, row);
     if (whole != nullptr && c.token_types > 0) add_embedding(w[ModelMatrix::token_types], whole->type(t), term, row);
+    if (rows != nullptr) add_row(rows + elements(t, c.hidden_size), c.hidden_size, 1, row);
     if (norm != nullptr) normalize(c.norm, row, c.hidden_size, norm, w[ModelVector::embedding_norm_bias], row);
   });
 }

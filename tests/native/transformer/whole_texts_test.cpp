@@ -81,6 +81,33 @@ TEST(WholeTexts, HaveTheSameBitsInAnyCompany) {
   }
 }
 
+// Rows that take a token's embedding away and add another one's make it the other token.
+TEST(WholeTexts, ContinueRows) {
+  for (const Description& description : {llama(), bert()}) {
+    const TestModel model(description);
+    const LoadedWeights weights(model);
+    const int width = model.config().hidden_size, count = 11;
+    const std::vector<int> tokens = text(model, count, 29);
+    std::vector<float> rows(static_cast<std::size_t>(count) * width), own(width);
+    for (int t = 0; t < count; ++t) {
+      float* row = rows.data() + static_cast<std::size_t>(t) * width;
+      read_row(weights.embedding(), tokens[t], row);
+      read_row(weights.embedding(), 0, own.data());
+      for (int i = 0; i < width; ++i) row[i] = model.config().embedding_scale * (row[i] - own[i]);
+    }
+    Texts texts(model);
+    Forward forward;
+    ASSERT_EQ(texts.begin(std::vector<int>{3, 8}, nullptr), Status::ok);
+    ASSERT_EQ(forward.run(weights, texts, tokens.data()), Status::ok);
+    const std::vector<float> hidden(forward.hidden(), forward.hidden() + rows.size());
+    ASSERT_EQ(forward.run(weights, texts, std::vector<int>(count).data(), rows.data()), Status::ok);
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(forward.hidden()[i], hidden[i], 1e-5) << model.name() << ' ' << i;
+    std::fill(rows.begin(), rows.end(), 0.0f);
+    ASSERT_EQ(forward.run(weights, texts, tokens.data(), rows.data()), Status::ok);
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(forward.hidden()[i], hidden[i]) << model.name() << ' ' << i;
+  }
+}
+
 // What a model makes of texts of 3 and 8 tokens.
 struct TwoTexts {
   explicit TwoTexts(const TestModel& model) : weights(model), texts(model) {

@@ -65,7 +65,8 @@ test("words: \\s is Unicode White_Space, and words concatenate to the text", () 
   assert.deepEqual(words("falcon", "12345 a+=b!"), ["123", "45", " a", "+=", "b", "!"]);
   assert.deepEqual(words("default", "1234 a"), ["123", "4", " a"]);
   assert.deepEqual(words("viking", "ab12, c"), ["ab", "1", "2", ",", " c"]);
-  for (const name of PRE_TOKENIZERS) for (const text of texts) assert.equal(words(name, text).join(""), text);
+  const others = PRE_TOKENIZERS.filter((name) => name !== "mmbert"); // metaspace_words.test.mjs: it adds spaces
+  for (const name of others) for (const text of texts) assert.equal(words(name, text).join(""), text);
 });
 
 test("tokenizer.json: ids and texts of Hugging Face's tokenizers", async () => {

@@ -6,6 +6,7 @@ import { OWN } from "./own_names.js";
 
 /** What takes the place of a call; undefined if the SDK has none. */
 const CALLS: CallWords = {
+  decide: "experimental_decide() with decisionModel()",
   embed: "embed() with embeddingModel()",
   rank: "rerank() with rerankingModel()",
   "completions.create": undefined,

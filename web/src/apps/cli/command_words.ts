@@ -8,6 +8,7 @@ import { GivenOptions } from "./command_fields.js";
 
 /** What takes the place of a call; undefined if no command does that. */
 const CALLS: CallWords = {
+  decide: "ropewalk decide",
   embed: "ropewalk embed",
   rank: "ropewalk rank",
   retune: undefined,

@@ -19,7 +19,8 @@ import { type Terminal, withProgress } from "./terminal.js";
 /** Throws UNSUPPORTED_MODEL for a model that generates no text. */
 export function requireText({ info }: Pick<Model, "info">, otherwise?: string): void {
   if (info.noText === undefined) return;
-  const advice = otherwise ?? (info.ranks ? "use ropewalk rank" : "use ropewalk embed");
+  const command = info.decides ? "decide" : info.ranks ? "rank" : "embed";
+  const advice = otherwise ?? `use ropewalk ${command}`;
   fail("UNSUPPORTED_MODEL", info.name, `${info.architecture} ${info.noText}`, advise.other(advice));
 }
 

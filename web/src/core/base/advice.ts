@@ -31,6 +31,7 @@ export interface AdviceValues {
   /** Call one of these. */
   call: {
     readonly calls: readonly (
+      | "decide"
       | "embed"
       | "rank"
       | "shift"

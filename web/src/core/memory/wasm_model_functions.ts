@@ -41,7 +41,8 @@ export interface WasmModelFunctions {
   texts_configure(texts: number, layers: number, layerCount: number, ropes: number, ropeCount: number): Status;
   /** lengths: [count] i32. types: [sum of lengths] i32, or 0 if all are 0. */
   texts_begin(texts: number, lengths: number, count: number, types: number): Status;
-  model_read_texts(model: number, texts: number, tokens: number): Status;
+  /** rows: [tokens][hidden_size] f32, added to the embeddings of the tokens, or 0. */
+  model_read_texts(model: number, texts: number, tokens: number, rows: number): Status;
   model_write_vectors(model: number, texts: number, pooling: number, usesDense: boolean, out: number): Status;
 
   // bindings/forward.cpp

@@ -22,6 +22,7 @@ import type { FilePlatform } from "./platform.js";
 import { countReads, type ReadProgress } from "./progress.js";
 import { readWeights } from "./packed/read_weights.js";
 import { type ReadOptions, uniqueTensors, type WriteTensor } from "./read_tensors.js";
+import type { DecisionFile } from "./safetensors/decision_folder.js";
 import { openSafetensors, openSafetensorsIndex, readFolderFiles } from "./safetensors/folder.js";
 import { readSentenceFiles, type SentenceFiles } from "./safetensors/sentence_modules.js";
 import type { OpenedTensors, StoredTensor } from "./stored_tensor.js";
@@ -55,6 +56,8 @@ export interface ModelFiles {
   readonly chatTemplates?: Readonly<Record<string, string>>;
   /** The files of sentence-transformers */
   readonly sentence?: SentenceFiles;
+  /** How the head of a decision checkpoint is asked; undefined for other models, and in GGUF, whose metadata says it */
+  readonly decision?: DecisionFile;
   /** All tensors by name. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   /** Total bytes of all tensors. */
@@ -155,6 +158,9 @@ export async function openModel(
 
 type OpenedModel = OpenedTensors & Omit<ModelFiles, "name" | "bytes" | "read">;
 
+/** What only decision checkpoints have. */
+const DECISION_TENSORS = ["type_emb.weight", "scorer.1.weight"];
+
 /** Detects the format by the file's contents, not by its name. */
 async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal | undefined): Promise<OpenedModel> {
   const begin = await readRange(main, 0, Math.min(16, main.size), signal);
@@ -165,7 +171,10 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   // a safetensors header starts with { after its 8-byte length
   if (!isIndex && begin[8] !== 0x7b) return throwUnknownFormat(main.name, "GGUF or safetensors", begin);
   const opened = await (isIndex ? openSafetensorsIndex(files, main, signal) : openSafetensors(main, signal));
-  const folder = await readFolderFiles(files, signal);
+  const isDecision = DECISION_TENSORS.every((name) => opened.tensors.has(name));
+  const folder = isDecision
+    ? await (await part(() => import("./safetensors/decision_folder.js"))).readDecisionFolder(files, signal)
+    : await readFolderFiles(files, signal);
   const { packed, ...plain } = opened;
   // loaded only for models that need it
   const isPacked = packed !== undefined && packed.size > 0;

@@ -32,6 +32,8 @@ export interface ModelInfo {
   noText?: string;
   /** Whether it scores pairs of texts, as cross-encoders do. */
   ranks: boolean;
+  /** Whether it is a decision checkpoint: an encoder with a head that `decide()` reads. Chat models decide without one. */
+  decides: boolean;
   /** How it embeds texts. */
   embedding: EmbeddingInfo;
   /** Layers, first to last. */

@@ -1,7 +1,13 @@
 // Opens a model's files, plans its weights and loads them.
 import { part } from "../../core/base/part.js";
 import * as advise from "../../core/base/advice.js";
-import { type ModelFiles, type ModelSource, openModel, type WeightFormatName } from "../files/model_files.js";
+import {
+  type ModelFiles,
+  type ModelSource,
+  openModel,
+  type ReadOptions,
+  type WeightFormatName,
+} from "../files/model_files.js";
 import { type FilePlatform, type KeptFiles, webFiles } from "../files/platform.js";
 import { Formats } from "../grammar/formats.js";
 import type { Heap } from "../../core/memory/heap.js";
@@ -18,7 +24,9 @@ import { type CacheSettings, ModelCore } from "./run/model_core.js";
 import { inRopes, type ModelLayer, type ModelPlan, planOf } from "./plan/model_plan.js";
 import { MODEL_INFO_OPTIONS, type ModelOptions } from "./run/options.js";
 import { quantizeWeights } from "./weights/quantize.js";
+import type { PlannedHead } from "./decide/head/head.js";
 import { readModelOptions } from "./run/read_options.js";
+import { suppressedTokens } from "./config/suppressed_tokens.js";
 import { readRopeTensors } from "./config/rope_tensors.js";
 import { chatTokens } from "./prompt.js";
 import type { SamplingOptions } from "./session/sampling_options.js";
@@ -40,6 +48,8 @@ export interface LoadEnvironment {
 
 interface OpenedModel {
   files: ModelFiles;
+  /** Of a decision checkpoint. */
+  head: PlannedHead | undefined;
   plan: ModelPlan;
   mappings: readonly WeightMapping[];
   cacheSettings: CacheSettings;
@@ -63,21 +73,30 @@ export async function loadModel(
 ): Promise<Model> {
   const options = readModelOptions(given);
   if (options.chatTemplate !== undefined) await checkTemplate(options.chatTemplate);
-  const { files, plan, mappings, cacheSettings, info } = await open(environment, source, options);
+  const { files, head: planned, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
   const warning = lengthWarning(plan.layers, info.contextLength, info.trainedLength);
   if (warning !== undefined && options.onWarning)
     warnWith(options.onWarning, { code: "CONTEXT_TOO_LONG", problem: warning.problem }, warning.advised);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);
-  const sampling = samplingDefaults(files.generationConfig ?? {});
+  const sampling = {
+    options: samplingDefaults(files.generationConfig ?? {}),
+    suppressed: suppressedTokens(files, plan.config.vocabulary_size),
+  };
   const chatTemplates = options.chatTemplate === undefined ? templatesOf(files) : { default: options.chatTemplate };
   const { signal, onProgress } = options;
-  const core = await ModelCore.load(environment.heap, files, plan, mappings, environment.isScalar, {
+  const reading: ReadOptions = {
     ...(signal !== undefined && { signal }),
     ...(onProgress !== undefined && {
       onProgress: (progress) => onProgress({ ...progress, stage: "weights", file: files.name }),
     }),
+  };
+  const { heap, isScalar } = environment;
+  const head = await planned?.load(heap, isScalar, { ...(signal !== undefined && { signal }) });
+  const core = await ModelCore.load(heap, files, plan, mappings, isScalar, reading).catch((error: unknown) => {
+    head?.dispose();
+    throw error;
   });
   const formats = new Formats(tokenizer, Math.min(core.vocabularySize, tokenizer.vocabularySize)); // some models pad the embedding with rows that no token uses
   const { keptFiles = inOpfs } = environment.files;
@@ -92,7 +111,7 @@ export async function loadModel(
       chatTokens(chats, messages, { ...(options.onWarning && { onWarning: options.onWarning }), ...given }),
     keptFiles,
   };
-  return new Model(parts, info, chatTemplates, { files: environment.files, mappings }, options.onWarning);
+  return new Model(parts, info, chatTemplates, { files: environment.files, mappings }, options.onWarning, head);
 }
 
 const inOpfs = async (): Promise<KeptFiles> =>
@@ -111,14 +130,18 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
       "is an adapter (LoRA) and no whole model",
       advise.adapter(),
     );
-  const plan = planOf(files, await readRopeTensors(files, options.signal), options.rope);
-  const stored = mapWeights(files, plan);
+  const head = isDecision(files)
+    ? (await part(() => import("./decide/head/head.js"))).planHead(files, options.quantize)
+    : undefined;
+  const own = head?.encoder ?? files;
+  const plan = planOf(own, await readRopeTensors(files, options.signal), options.rope);
+  const stored = mapWeights(own, plan);
   const mappings = options.quantize === undefined ? stored : quantizeWeights(stored, options.quantize, plan.config);
   const cacheSettings: CacheSettings = {
     dtype: options.kv?.dtype ?? "f16",
     ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),
   };
-  const contextLength = contextLengthOf(plan, options.contextLength);
+  const contextLength = contextLengthOf(plan, options.contextLength, head?.settings.maxLength);
   const tensors = [...files.tensors.values()];
   const matrices = mappings.filter(({ isVector }) => !isVector);
   const info: ModelInfo = {
@@ -136,11 +159,23 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
     generates: plan.noText === undefined,
     ...(plan.noText !== undefined && { noText: plan.noText }),
     ranks: plan.embedding.ranking !== undefined,
+    decides: head !== undefined,
     embedding: embeddingInfo(plan),
     layers: plan.layers.map(shownLayer),
     memory: inRopes(options.rope, () => memoryOf(environment.heap, plan, mappings, cacheSettings, contextLength)),
   };
-  return { files, plan, mappings, cacheSettings, info };
+  if (head !== undefined) {
+    const { weights, workspace } = memoryOf(environment.heap, head.plan, head.mappings, cacheSettings, contextLength);
+    info.memory.weights += weights;
+    info.memory.workspace += workspace;
+  }
+  return { files, head, plan, mappings, cacheSettings, info };
+}
+
+/** Whether the files are those of a decision checkpoint, of any kind. */
+function isDecision({ decision, metadata }: ModelFiles): boolean {
+  const start = `${String(metadata["general.architecture"])}.decision.`;
+  return decision !== undefined || Object.keys(metadata).some((key) => key.startsWith(start));
 }
 
 /** A layer with its own kind. In the plan, layers with a window that share the RoPE of the others have the others' kind. */
@@ -150,8 +185,12 @@ function shownLayer(layer: ModelLayer): ModelLayer {
 }
 
 /** Models that only embed have no cache, so their texts may be as long as the model allows. */
-function contextLengthOf({ config, trainedLength, embedding, noText }: ModelPlan, given: number | undefined): number {
-  const longest = Math.min(trainedLength, embedding.maxLength ?? Infinity);
+function contextLengthOf(
+  { config, trainedLength, embedding, noText }: ModelPlan,
+  given: number | undefined,
+  most = Infinity,
+): number {
+  const longest = Math.min(trainedLength, embedding.maxLength ?? Infinity, most);
   return checkContext(given ?? (noText === undefined ? Math.min(longest, DEFAULT_CONTEXT) : longest), config);
 }
 

@@ -31,6 +31,7 @@ import { ropeOf } from "./plan/model_plan.js";
 import { embedTexts, type EmbeddingModel, rankDocuments } from "./embed/calls.js";
 import type { Ranked } from "./embed/info.js";
 import type { Decisions } from "./decide/answers.js";
+import type { DecisionHead } from "./decide/head/head.js";
 import { DECIDE_OPTIONS, type DecideOptions } from "./decide/options.js";
 import type { DecisionQuestions, DecisionText } from "./decide/questions.js";
 import type { ModelInfo } from "./info.js";
@@ -81,6 +82,7 @@ export class Model implements Disposable {
   readonly #parts: SessionModel;
   readonly #core: ModelCore;
   readonly #files: AdapterFilesHost;
+  readonly #head: DecisionHead | undefined;
   #wholeTexts: WholeTextsCore | undefined;
 
   /** @internal */
@@ -90,7 +92,9 @@ export class Model implements Disposable {
     chatTemplates: ChatTemplates,
     files: AdapterFilesHost,
     onWarning: OnWarning,
+    head?: DecisionHead,
   ) {
+    this.#head = head;
     this.onWarning = onWarning;
     this.#parts = parts;
     this.#files = files;
@@ -312,7 +316,8 @@ export class Model implements Disposable {
 
   /**
    * Answers typed questions about a state with a probability for every option. Nothing is generated: the model reads the state once and each
-   * question once, and the probabilities are those of the options' labels at the place of its answer. They have the same bits whatever else runs.
+   * question once, and the probabilities are those of the options' labels at the place of its answer. A decision checkpoint (`info.decides`) has a
+   * head for it, which scores each option. The probabilities have the same bits whatever else runs.
    * Text in the state and the options can't add options, labels or control tokens. (It can still persuade.)
    * @param state - text, or JSON
    * @param questions - by name: one of several options, a level, or yes or no
@@ -323,6 +328,12 @@ export class Model implements Disposable {
   async decide(state: DecisionText, questions: DecisionQuestions, options?: DecideOptions): Promise<Decisions> {
     checkOptions(options, DECIDE_OPTIONS);
     this.#core.checkAlive();
+    if (this.#head !== undefined) {
+      const { decideByHead } = await part(() => import("./decide/head/decide.js"));
+      const { core, tokenizer, info, texts } = this.#embedding;
+      const model = { core, tokenizer, info, texts: texts(), head: this.#head, onWarning: this.onWarning };
+      return decideByHead(model, state, questions, options);
+    }
     this.#checkGenerates();
     const { decide } = await part(() => import("./decide/decide.js")); // loaded only for decisions
     const { info, tokenizer, onWarning } = this;
@@ -338,6 +349,7 @@ export class Model implements Disposable {
    */
   dispose(): void {
     this.#wholeTexts?.dispose();
+    this.#head?.dispose();
     this.#core.dispose();
   }
 
@@ -356,8 +368,9 @@ export class Model implements Disposable {
   }
 
   #checkGenerates(): void {
-    const { noText, ranks, name } = this.info;
+    const { noText, ranks, decides, name } = this.info;
     if (noText === undefined) return;
-    fail("UNSUPPORTED_MODEL", name, `the model ${noText}`, advise.call({ calls: [ranks ? "rank" : "embed"] }));
+    const call = decides ? "decide" : ranks ? "rank" : "embed";
+    fail("UNSUPPORTED_MODEL", name, `the model ${noText}`, advise.call({ calls: [call] }));
   }
 }

@@ -3,7 +3,7 @@ import * as advise from "../../core/base/advice.js";
 import { fail } from "../../core/base/errors.js";
 import { withFixedClasses } from "./unicode/classes.js";
 
-/** Splits a text into words, which concatenate to it. */
+/** Splits a text into words, which concatenate to it, but for a space (▁) that mmBERT adds. */
 type Splitter = (text: string) => string[];
 
 /** How text is split into words before BPE, named by `tokenizer.ggml.pre`. */
@@ -94,6 +94,10 @@ function groupDigits(digits: string, except = ""): Splitter {
       return first === 0 ? groups : [characters.slice(0, first).join(""), ...groups];
     });
 }
+
+/** Each space begins a word, and so does a line, with a space if it has none: Metaspace of Hugging Face's Rust library. Line ends stay together. */
+const wordsAtSpaces: Splitter = (text) =>
+  /^\n*$/.test(text) ? [text] : (/^[ ▁]/.test(text) ? text : `▁${text}`).split(/(?=[ ▁])/);
 
 interface Family {
   names: readonly string[];
@@ -239,6 +243,7 @@ const FAMILIES: readonly Family[] = [
     addsBegin: true,
     ofCharacters: true,
   },
+  { names: ["mmbert"], patterns: [lines, wordsAtSpaces], wholeWords: "line_ends", ofCharacters: true },
   { names: ["sarvam-moe", "domyn-small"], patterns: [lines], ofCharacters: true },
 ];
 
@@ -275,7 +280,7 @@ function splitterOf(pattern: string | Splitter): Splitter {
   return (text) => isolate(text, expression).map(({ word }) => word);
 }
 
-/** Splits a text into words, which concatenate to the text. */
+/** Splits a text into words, as {@link PreTokenizer} says. */
 export function splitWords(text: string, { splitters }: PreTokenizer): string[] {
   return splitters.reduce<string[]>((words, split) => words.flatMap(split), [text]);
 }

@@ -74,8 +74,10 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const { permutations, temperature, templateName } = flags;
   const rw = await load({ threads: flags.threads });
   await withModel(terminal, rw, source, await modelOptions(flags, flags.context, signal), async (model) => {
-    requireText(model);
-    requireTemplate(model, "use a model that chats");
+    if (!model.info.decides) {
+      requireText(model);
+      requireTemplate(model, "use a model that chats");
+    }
     const decisions = await model.decide(state, questions, {
       signal,
       onWarning: (warning) => terminal.note(`warning: ${warning}`),

@@ -169,8 +169,9 @@ function windowText(window: number, generates: boolean): string {
   return generates ? `window of ${window} tokens` : `tokens up to ${window - 1} away`;
 }
 
-function embeddingText({ embedding, generates, ranks }: ModelInfo): string {
+function embeddingText({ embedding, generates, ranks, decides }: ModelInfo): string {
   const { pooling, normalize, dimensions, prompts } = embedding;
+  if (decides) return "  an encoder with a head that answers typed questions; no KV cache";
   if (ranks) return "  an encoder that scores pairs of texts; no KV cache";
   const names = Object.keys(prompts);
   const prompt = names.length === 0 ? "" : `, prompts ${names.join(", ")}`;

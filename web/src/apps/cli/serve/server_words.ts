@@ -5,6 +5,7 @@ import { RopewalkError } from "../../../core/base/errors.js";
 
 /** What takes the place of a call; undefined if no request does that. */
 const CALLS: CallWords = {
+  decide: "/v1/systemone or /v1/decisions",
   embed: "/v1/embeddings",
   rank: "/v1/embeddings",
   "completions.create": "/v1/completions",

@@ -21,6 +21,7 @@ const MISSING: Readonly<Record<string, string>> = {
     "dream llada llada-moe rnd1 Dream llada_moe diffusion_gemma_text",
   "it produces sound, not text": "wavtokenizer-dec qwen3tts pockettts csm",
   "it encodes images and has no language model": "clip",
+  "a head that scores spans of a prompt": "clef vllm-decision2",
   "it drafts for another model": "eagle3 dflash gemma4-assistant",
   "layers of different sizes": "deci openelm nemotron-nas",
   "clipped queries, keys and values": "dbrx",

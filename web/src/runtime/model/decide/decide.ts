@@ -1,6 +1,5 @@
 // Answers typed questions about a state without generating: a probability for every option, from the logits at the place of the answer.
-import * as advise from "../../../core/base/advice.js";
-import { fail, RopewalkError, changed } from "../../../core/base/errors.js";
+import { RopewalkError, changed } from "../../../core/base/errors.js";
 import type { OnWarning } from "../../text/chat/problems.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { readAdapters } from "../run/adapters_in_use.js";
@@ -8,7 +7,6 @@ import type { CacheSettings, ModelCore } from "../run/model_core.js";
 import { TextReader } from "../run/text_reader.js";
 import { AnswerPlace, type RenderPrompt } from "./answer_place.js";
 import { answerOf, type DecisionAnswer, type Decisions } from "./answers.js";
-import { textOf } from "./decision_text.js";
 import { type Labels, LabelFinder } from "./labels.js";
 import type { DecideOptions } from "./options.js";
 import { ordersOf } from "./orders.js";
@@ -17,6 +15,7 @@ import { readQuestions, type ReadQuestion } from "./questions.js";
 import { type Distribution, distributionOf, meanOf } from "./readout.js";
 import { readDecideOptions } from "./settings.js";
 import { readSequences, type Sequence } from "./sequences.js";
+import { checkLength, readState } from "./state.js";
 
 /** What decide() needs of a model. @internal */
 export interface DecidingModel {
@@ -58,7 +57,10 @@ export async function decide(
   for (const question of read)
     for (const order of ordersOf(question.options.length, permutations))
       asked.push(await ask(question, order, text, place, finder));
-  for (const one of asked) checkLength(one, contextLength);
+  for (const { question, prompt, labels } of asked) {
+    const longest = Math.max(...labels.flat().map(({ length }) => length));
+    checkLength(prompt.length + longest - 1, contextLength, question.name);
+  }
 
   const sequences = asked.map(sequencesOf);
   const results = await readSequences(sequences.flat(), {
@@ -77,12 +79,6 @@ export async function decide(
     return [question.name, answerOf(question, meanOf(own))];
   });
   return { answers: Object.fromEntries(answers), usage: { input_tokens: results.read, output_tokens: 0 } };
-}
-
-function readState(given: unknown): string {
-  const text = textOf(given, "state");
-  if (text.trim() === "") fail("INVALID_ARGUMENT", "state", "must not be empty");
-  return text;
 }
 
 async function ask(
@@ -106,19 +102,6 @@ async function ask(
     if (!(error instanceof RopewalkError) || !error.field.startsWith("messages")) throw error;
     throw changed(error, { field, cause: error });
   }
-}
-
-/** @throws CACHE_FULL */
-function checkLength({ question, prompt, labels }: Asked, contextLength: number): void {
-  const longest = Math.max(...labels.flat().map(({ length }) => length));
-  const length = prompt.length + longest - 1;
-  if (length <= contextLength) return;
-  fail(
-    "CACHE_FULL",
-    "state",
-    `makes a prompt of ${length} tokens with questions.${question.name}, but the context length is ${contextLength}`,
-    advise.either(advise.other("shorten it"), advise.raise({ option: "contextLength" })),
-  );
 }
 
 /** The prompt, and the prompt with each beginning of a label of several tokens. */

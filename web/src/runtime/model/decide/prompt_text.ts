@@ -5,7 +5,8 @@ import type { ReadQuestion } from "./questions.js";
 /** What the labels of options are. @internal */
 export type LabelKind = "letter" | "code" | "number" | "word";
 
-const ASKED = {
+/** Questions that have no instructions. @internal */
+export const ASKED = {
   choice: "Which option fits best?",
   score: "Which level fits best?",
   boolean: "Which is true, yes or no?",

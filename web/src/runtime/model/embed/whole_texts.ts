@@ -67,7 +67,16 @@ export class WholeTextsCore {
     size: number,
     adapters: AdaptersInUse,
   ): Float32Array {
-    const { heap, address } = this.#core;
+    this.read(texts, adapters);
+    return this.pooled(this, texts.length, pooling, usesDense, size);
+  }
+
+  /**
+   * Runs texts through the layers.
+   * @param rows - address of hidden states that are added to the embeddings of all tokens; 0 for none
+   */
+  read(texts: readonly TextTokens[], adapters: AdaptersInUse, rows = 0): void {
+    const { heap } = this.#core;
     const { module } = heap;
     const total = texts.reduce((sum, { tokens }) => sum + tokens.length, 0);
     const hasTypes = texts.some(({ types }) => types !== undefined);
@@ -79,16 +88,31 @@ export class WholeTextsCore {
       if (types !== undefined) words.set(types, at + total);
       at += tokens.length;
     }
-    return heap.borrow(words.byteLength, (lengths) => {
+    heap.borrow(words.byteLength, (lengths) => {
       heap.bytes(lengths, words.byteLength).set(new Uint8Array(words.buffer));
       const tokens = lengths + 4 * texts.length;
       const own = this.#owned.address;
       heap.check(module.texts_begin(own, lengths, texts.length, hasTypes ? tokens + 4 * total : 0), undefined, "texts");
-      heap.check(this.#core.readTexts(own, tokens, adapters), undefined, "texts");
-      return heap.borrow(4 * texts.length * size, (out) => {
-        heap.check(module.model_write_vectors(address, own, POOLINGS.indexOf(pooling), usesDense, out));
-        return heap.floats(out, texts.length * size).slice();
-      });
+      heap.check(this.#core.readTexts(own, tokens, adapters, rows), undefined, "texts");
+    });
+  }
+
+  /** Divides the rows of a run into parts by their numbers of tokens, without running them. */
+  divide(lengths: readonly number[]): void {
+    const { heap } = this.#core;
+    heap.borrow(4 * lengths.length, (at) => {
+      new Int32Array(heap.buffer, at, lengths.length).set(lengths);
+      heap.check(heap.module.texts_begin(this.#owned.address, at, lengths.length, 0), undefined, "texts");
+    });
+  }
+
+  /** A vector of `size` elements for each of `count` parts of the rows of the last read(), as `parts` divides them. */
+  pooled(parts: WholeTextsCore, count: number, pooling: Pooling, usesDense: boolean, size: number): Float32Array {
+    const { heap, address } = this.#core;
+    const texts = parts.#owned.address;
+    return heap.borrow(4 * count * size, (out) => {
+      heap.check(heap.module.model_write_vectors(address, texts, POOLINGS.indexOf(pooling), usesDense, out));
+      return heap.floats(out, count * size).slice();
     });
   }
 

@@ -89,6 +89,7 @@ const EXPERT_WEIGHTS = ["softmax", "sigmoid"];
 
 /**
  * Reads the dimensions and layers of a model from its files.
+ * @param row - its architecture, if the files don't name it
  * @throws {@link RopewalkError} UNSUPPORTED_MODEL, INVALID_FILE, and as ropeConfig().
  * @internal
  */
@@ -96,9 +97,10 @@ export function planOf(
   files: ModelFiles,
   ropeTensors: GgufRopeTensors,
   overrides: ModelRopeOverrides | undefined,
+  row?: Architecture,
 ): ModelPlan {
   const reader = new ConfigReader(files);
-  const architecture = architectureOf(reader);
+  const architecture = row ?? architectureOf(reader);
   if (files.tensors.size === 0) reader.refuse("INVALID_FILE", "tensors", "there are none: the file has only a header");
   const maxLayers = Math.min(files.tensors.size, MAX_LAYERS); // each layer has at least one tensor
   const stored = reader.integer(LAYERS, reader.list([LAYER_TYPES, ""])?.length, 1, maxLayers);

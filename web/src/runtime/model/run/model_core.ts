@@ -211,12 +211,15 @@ export class ModelCore implements TextsReader {
     this.heap.check(status);
   }
 
-  /** Runs whole texts (a WholeTexts of the core) through the layers. */
-  readTexts(texts: number, tokens: number, adapters: AdaptersInUse): Status {
+  /**
+   * Runs whole texts (a WholeTexts of the core) through the layers.
+   * @param rows - address of hidden states that are added to the embeddings, [tokens, hidden_size]; 0 for none
+   */
+  readTexts(texts: number, tokens: number, adapters: AdaptersInUse, rows: number): Status {
     this.checkIdle();
     this.#lastCache = undefined;
     this.#useAdapters(adapters);
-    return this.heap.module.model_read_texts(this.address, texts, tokens);
+    return this.heap.module.model_read_texts(this.address, texts, tokens, rows);
   }
 
   /** Makes sure that the core doesn't use an adapter, whose memory may then be freed. Others stay in use: a hook may run inside a forward pass. */

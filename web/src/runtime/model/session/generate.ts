@@ -10,8 +10,7 @@ import type { Tokenizer } from "../../text/tokenizer.js";
 import { listOf } from "../../../core/base/lists.js";
 import { type DraftModel, readDraft } from "./draft.js";
 import { FULL_POLICIES, type FullPolicy, GENERATE_OPTIONS, type GenerateOptions } from "./options.js";
-import type { SamplingOptions } from "./sampling_options.js";
-import { readSampling, type SamplingSettings } from "./sampling_settings.js";
+import { readSampling, type SamplingDefaults, type SamplingSettings } from "./sampling_settings.js";
 import type { TokenProbability } from "./sampler.js";
 import type { SessionText } from "./text.js";
 import { StopStrings } from "./stop_strings.js";
@@ -70,10 +69,10 @@ export interface GenerateSettings {
 
 const LEAVE_OUT = advise.other("leave it out");
 
-/** Reads each option once. `defaults` are the model's sampling options. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
+/** Reads each option once. `defaults` are the model's. Throws UNKNOWN_KEY, INVALID_ARGUMENT. @internal */
 export function readGenerateOptions(
   options: GenerateOptions | undefined,
-  defaults: SamplingOptions,
+  defaults: SamplingDefaults,
   vocabularySize: number,
 ): GenerateSettings {
   const {

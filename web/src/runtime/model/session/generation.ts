@@ -2,6 +2,7 @@
 import { fail } from "../../../core/base/errors.js";
 import type { FormatMatcher } from "../../grammar/formats.js";
 import type { TokenStream } from "../../text/tokenizer.js";
+import { withoutTokens } from "../config/suppressed_tokens.js";
 import { EventLoopYielder } from "../run/event_loop.js";
 import { breakingTokens } from "./dry_breakers.js";
 import { Draft } from "./draft.js";
@@ -64,6 +65,7 @@ class Generation {
   readonly #stream: TokenStream;
   readonly #sampler: Sampler;
   readonly #draft: Draft | undefined;
+  #isFirst = true;
 
   /** Throws UNSUPPORTED_MODEL for guesses that the model can't read ahead, INVALID_ARGUMENT, OUT_OF_MEMORY. */
   constructor(session: GeneratingSession, settings: GenerateSettings) {
@@ -108,7 +110,10 @@ class Generation {
           : "can't be continued: no token of the model's vocabulary has the characters that come next",
       );
     const logits = text.freshLogits();
-    const token = this.#sampler.sample(logits, size, text.lastTokens(this.#sampler.window), matcher?.allowed);
+    const banned = this.#isFirst ? this.#settings.sampling.notFirst : [];
+    this.#isFirst = false;
+    const allowed = withoutTokens(matcher?.allowed, banned, size);
+    const token = this.#sampler.sample(logits, size, text.lastTokens(this.#sampler.window), allowed);
     const piece: Piece = { token, text: "", logprob: logprobOf(heap, logits, size, token) };
     if (alternatives > 0) piece.alternatives = mostProbable(heap, tokenizer, logits, size, alternatives);
     return piece;

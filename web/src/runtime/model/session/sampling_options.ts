@@ -41,7 +41,10 @@ export type SamplerOrder = (typeof SAMPLER_ORDERS)[number];
  * in the order `topNSigma`, `topK`, `typicalP`, `topP`, `minP`, `xtc`, `temperature`. One of the others is drawn.
  */
 export interface SamplingOptions {
-  /** Added to the logits of these tokens; `-Infinity` forbids a token. Token ids with numbers, or a Map of them. */
+  /**
+   * Added to the logits of these tokens; `-Infinity` forbids a token. Token ids with numbers, or a Map of them. Tokens that the model's files ban
+   * (`suppress_tokens`) stay forbidden.
+   */
   logitBias?: Readonly<Record<number, number>> | ReadonlyMap<number, number>;
   /** Divides positive logits of recent tokens and multiplies negative ones; above 0. Default: 1, no penalty. */
   repetitionPenalty?: number;

@@ -6,6 +6,7 @@ import { fail } from "../../../core/base/errors.js";
 import { listOf } from "../../../core/base/lists.js";
 import { checkOptions, optionNames } from "../../../core/base/options.js";
 import { show } from "../../../core/base/show.js";
+import type { SuppressedTokens } from "../config/suppressed_tokens.js";
 import {
   type DryOptions,
   type MirostatOptions,
@@ -37,10 +38,18 @@ export const SAMPLER_FIELDS = [
   "order",
 ] as const;
 
+/** What a model's files say about sampling. @internal */
+export interface SamplingDefaults {
+  readonly options: SamplingOptions;
+  readonly suppressed: SuppressedTokens;
+}
+
 /** Sampling options, read and checked except for the ranges that the core checks. @internal */
 export interface SamplingSettings {
   readonly core: Readonly<Record<(typeof SAMPLER_FIELDS)[number], number>>;
   readonly biases: readonly (readonly [token: number, bias: number])[];
+  /** Tokens that can't be the first one. */
+  readonly notFirst: readonly number[];
   /** The caller's; undefined for the default ones. */
   readonly breakers: readonly string[] | undefined;
   readonly seed: number;
@@ -72,7 +81,7 @@ const MOST = 2 ** 20;
  */
 export function readSampling(
   options: SamplingOptions,
-  defaults: SamplingOptions,
+  { options: defaults, suppressed }: SamplingDefaults,
   vocabularySize: number,
 ): SamplingSettings {
   const { dry, xtc, mirostat } = options;
@@ -118,7 +127,11 @@ export function readSampling(
     fail("INVALID_ARGUMENT", "mirostat", "needs a temperature above 0: at 0, the most probable token is taken");
   return {
     core,
-    biases: readBiases(all.logitBias, vocabularySize),
+    biases: [
+      ...readBiases(all.logitBias, vocabularySize),
+      ...suppressed.always.map((token) => [token, -Infinity] as const),
+    ],
+    notFirst: suppressed.first,
     breakers: readBreakers(d.breakers),
     seed: wholeNumber(all.seed ?? Math.floor(Math.random() * 2 ** 53), 0, Number.MAX_SAFE_INTEGER, "seed"),
     given: (field) => field.split(".").reduce((value: unknown, key) => (isDict(value) ? value[key] : undefined), all),

@@ -4,7 +4,7 @@ import type { Formats } from "../../grammar/formats.js";
 import type { ChatMessage, ChatOptions } from "../../text/chat_template.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import type { CacheSettings, ModelCore } from "../run/model_core.js";
-import type { SamplingOptions } from "./sampling_options.js";
+import type { SamplingDefaults } from "./sampling_settings.js";
 
 /** The model of a session. @internal */
 export interface SessionModel {
@@ -12,7 +12,7 @@ export interface SessionModel {
   readonly tokenizer: Tokenizer;
   readonly cacheSettings: CacheSettings;
   /** Sampling defaults from the model's files. */
-  readonly sampling: SamplingOptions;
+  readonly sampling: SamplingDefaults;
   /** The texts that the option `format` allows. */
   readonly formats: Formats;
   /** The token ids of a chat's prompt. */

@@ -34,7 +34,7 @@ export function addDense(mapper: WeightMapper): void {
   const tensorOf = (name: string): StoredTensor => {
     const found = mapper.files.tensors.get(name);
     if (found === undefined) return reader.refuse("INVALID_FILE", name, "tensor is missing; the file is damaged");
-    mapper.used.add(name);
+    mapper.used.add(found.name);
     return found;
   };
   let columns = config.hidden_size;

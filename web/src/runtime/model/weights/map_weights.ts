@@ -96,7 +96,7 @@ class ModelMapper extends WeightMapper {
 
   /** Rejects files with unmapped tensors. An unknown bias or norm must not be ignored silently. */
   checkAllUsed(): void {
-    for (const name of this.files.tensors.keys()) {
+    for (const { name } of this.files.tensors.values()) {
       if (this.used.has(name) || COMPUTED.test(name) || this.text.isOther(name) || this.#isOfPrediction(name)) continue;
       const { reader } = this.plan;
       reader.refuse(
