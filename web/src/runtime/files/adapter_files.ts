@@ -11,6 +11,7 @@ import type { FilePlatform } from "./platform.js";
 import { countReads } from "./progress.js";
 import { type ReadOptions, readTensors, type WriteTensor } from "./read_tensors.js";
 import { openSafetensors } from "./safetensors/folder.js";
+import { refuseDtype } from "./safetensors/header.js";
 import type { StoredTensor } from "./stored_tensor.js";
 
 const PEFT_FILE = "adapter_model.safetensors";
@@ -50,6 +51,8 @@ export async function openAdapter(
     ? await openGguf(files, main, signal)
     : { ...(await openSafetensors(main, signal)), metadata: {}, config: await readConfig(files, signal) };
   count?.stop();
+  const [packed] = isGguf ? (opened.packed?.values() ?? []) : [];
+  if (packed !== undefined) refuseDtype(main.name, packed.name, packed.dtype);
   return {
     kind: isGguf ? "gguf" : "safetensors",
     name: main.name,

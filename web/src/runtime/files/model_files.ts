@@ -164,8 +164,13 @@ const DECISION_TENSORS = ["type_emb.weight", "scorer.1.weight"];
 /** Detects the format by the file's contents, not by its name. */
 async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal | undefined): Promise<OpenedModel> {
   const begin = await readRange(main, 0, Math.min(16, main.size), signal);
-  if (String.fromCharCode(...begin.subarray(0, 4)) === "GGUF")
-    return { kind: "gguf", ...(await openGguf(files, main, signal)) };
+  if (String.fromCharCode(...begin.subarray(0, 4)) === "GGUF") {
+    const found = await openGguf(files, main, signal);
+    const { tensors } = isPacked(found)
+      ? (await part(() => import("./packed/gguf_floats.js"))).unpackGgufFloats(found)
+      : found;
+    return { kind: "gguf", files: found.files, metadata: found.metadata, tensors };
+  }
   if (main.name.endsWith(".gguf")) return throwUnknownFormat(main.name, "GGUF", begin);
   const isIndex = main.name.endsWith(".json");
   // a safetensors header starts with { after its 8-byte length
@@ -175,14 +180,17 @@ async function openFormat(files: FileSet, main: ByteSource, signal: AbortSignal 
   const folder = isDecision
     ? await (await part(() => import("./safetensors/decision_folder.js"))).readDecisionFolder(files, signal)
     : await readFolderFiles(files, signal);
-  const { packed, ...plain } = opened;
-  // loaded only for models that need it
-  const isPacked = packed !== undefined && packed.size > 0;
-  const weights = isPacked
+  const { packed: _, ...plain } = opened;
+  const weights = isPacked(opened)
     ? (await part(() => import("./packed/weights.js"))).unpackWeights(opened, folder.config)
     : plain;
   const { opened: all, sentence } = await readSentenceFiles(files, weights, signal);
   return { kind: "safetensors", metadata: {}, ...all, ...folder, ...(sentence && { sentence }) };
+}
+
+/** Whether a model has weights that need code which is loaded only for them. */
+function isPacked({ packed }: OpenedTensors): boolean {
+  return packed !== undefined && packed.size > 0;
 }
 
 /** Finds the files of a source, without opening them. @throws INVALID_ARGUMENT @internal */

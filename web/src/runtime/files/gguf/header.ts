@@ -4,8 +4,9 @@ import { show } from "../../../core/base/show.js";
 import { invalidFile, unsupportedModel } from "../errors.js";
 import type { HeaderCursor } from "../header_reader.js";
 import { MAX_ARRAY_DEPTH, MAX_ENTRIES, MAX_TENSORS } from "../limits.js";
-import { checkTensorRanges, type StoredTensor } from "../stored_tensor.js";
+import { checkTensorRanges, type PackedTensor, type StoredTensor } from "../stored_tensor.js";
 import {
+  elementsOf,
   GGML_TYPES,
   isWeightFormat,
   tensorBytes,
@@ -22,6 +23,8 @@ export interface GgufHeader {
   /** Values by key, in file order. 64-bit integers that a number can't hold exactly are bigints. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly tensors: readonly StoredTensor[];
+  /** Tensors of 8-bit floats, which gguf_floats.ts reads. */
+  readonly packed: readonly PackedTensor[];
 }
 
 type ReadValue = (cursor: HeaderCursor, part: string) => unknown;
@@ -76,13 +79,14 @@ export function parseGguf(cursor: HeaderCursor, index: number, size: number): Gg
 
   const alignment = alignmentOf(cursor.file, metadata);
   const dataStart = Math.ceil(cursor.position / alignment) * alignment;
-  const tensors = descriptions.map(({ offset, ...tensor }) => {
+  const placed = descriptions.map(({ offset, ...tensor }) => {
     if (offset % alignment !== 0)
       invalidFile(cursor.file, tensor.name, `offset ${offset} must be a multiple of the alignment ${alignment}`);
     return { ...tensor, file: index, offset: dataStart + offset };
   });
-  checkTensorRanges(cursor.file, tensors, dataStart, size);
-  return { metadata, tensors };
+  checkTensorRanges(cursor.file, placed, dataStart, size);
+  const packed = placed.filter((tensor): tensor is PackedTensor => "dtype" in tensor);
+  return { metadata, tensors: placed.filter((tensor): tensor is StoredTensor => !("dtype" in tensor)), packed };
 }
 
 /**
@@ -173,7 +177,10 @@ function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[]
   return values;
 }
 
-type TensorDescription = Omit<StoredTensor, "file">;
+type TensorDescription = Omit<StoredTensor, "file"> | Omit<PackedTensor, "file">;
+
+/** The name that safetensors files have for 8-bit floats. */
+const FLOAT8 = "F8_E4M3";
 
 /** The tensor descriptions, with offsets from the start of the data. */
 function readTensors(cursor: HeaderCursor, count: number): TensorDescription[] {
@@ -185,7 +192,13 @@ function readTensors(cursor: HeaderCursor, count: number): TensorDescription[] {
     if (dimensions > MAX_DIMENSIONS)
       invalidFile(cursor.file, name, `has ${dimensions} dimensions, more than the maximum of ${MAX_DIMENSIONS}`);
     const shape = Array.from({ length: dimensions }, () => cursor.count(name)).reverse(); // files store the innermost first
-    const format = formatOf(cursor.file, name, cursor.u32(name));
+    const type = cursor.u32(name);
+    if (GGML_TYPES[type]?.toUpperCase() === FLOAT8) {
+      const bytes = elementsOf(shape) ?? invalidShape(cursor.file, name, FLOAT8, shape);
+      tensors.set(name, { name, dtype: FLOAT8, shape, bytes, offset: cursor.count(name) });
+      continue;
+    }
+    const format = formatOf(cursor.file, name, type);
     const bytes = tensorBytes(format, shape) ?? invalidShape(cursor.file, name, format, shape);
     tensors.set(name, { name, format, shape, bytes, offset: cursor.count(name) });
   }
@@ -196,7 +209,7 @@ function formatOf(file: string, tensor: string, type: number): WeightFormatName 
   const name = GGML_TYPES[type];
   if (name !== undefined && isWeightFormat(name)) return name;
   const shown = name?.toUpperCase() ?? `number ${type}`;
-  const supported = WEIGHT_FORMATS.map((format) => format.toUpperCase()).join(", ");
+  const supported = [...WEIGHT_FORMATS, FLOAT8].map((format) => format.toUpperCase()).join(", ");
   return unsupportedModel(
     file,
     tensor,
@@ -205,8 +218,13 @@ function formatOf(file: string, tensor: string, type: number): WeightFormatName 
   );
 }
 
-function invalidShape(file: string, tensor: string, format: WeightFormatName, shape: readonly number[]): never {
-  const { elements } = WEIGHT_BLOCKS[format];
+function invalidShape(
+  file: string,
+  tensor: string,
+  format: WeightFormatName | typeof FLOAT8,
+  shape: readonly number[],
+): never {
+  const { elements } = format === FLOAT8 ? { elements: 1 } : WEIGHT_BLOCKS[format];
   return invalidFile(
     file,
     tensor,

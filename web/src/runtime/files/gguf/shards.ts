@@ -5,7 +5,7 @@ import { type ByteSource, type FileSet, MissingFile } from "../byte_source.js";
 import { invalidFile, named } from "../errors.js";
 import { readHeader } from "../header_reader.js";
 import { MAX_FILES, MAX_TENSORS } from "../limits.js";
-import type { OpenedTensors, StoredTensor } from "../stored_tensor.js";
+import type { OpenedTensors, PackedTensor, StoredTensor } from "../stored_tensor.js";
 import { type GgufHeader, parseGguf } from "./header.js";
 
 /** A GGUF model's files and tensors, and the metadata of the first file, which has all of it. @internal */
@@ -24,7 +24,7 @@ const SHARD = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/;
 export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortSignal): Promise<OpenedGguf> {
   const header = await readGguf(opened, 0, signal);
   const count = splitNumber(opened.name, header, "split.count") ?? 1;
-  if (count <= 1) return { files: [opened], tensors: byName([opened], header.tensors), metadata: header.metadata };
+  if (count <= 1) return byName([opened], header);
 
   const [, prefix, , total] = SHARD.exec(opened.name) ?? [];
   if (prefix === undefined || Number(total) !== count) {
@@ -40,6 +40,7 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
     invalidFile(opened.name, "split.count", `${count} parts are more than the limit of ${MAX_FILES}`);
   const files: ByteSource[] = [];
   const tensors: StoredTensor[] = [];
+  const packed: PackedTensor[] = [];
   let metadata: GgufHeader["metadata"] = {};
   for (let i = 0; i < count; i++) {
     const name = `${prefix}-${String(i + 1).padStart(5, "0")}-of-${total}.gguf`;
@@ -51,18 +52,20 @@ export async function openGguf(set: FileSet, opened: ByteSource, signal?: AbortS
     if (i === 0) metadata = part.metadata;
     files.push(source);
     for (const tensor of part.tensors) tensors.push(tensor);
-    if (tensors.length > MAX_TENSORS)
+    for (const tensor of part.packed) packed.push(tensor);
+    if (tensors.length + packed.length > MAX_TENSORS)
       invalidFile(name, "tensor count", `the parts up to this one have more than ${MAX_TENSORS} tensors`);
   }
-  const all = splitNumber(files[0]!.name, { metadata, tensors }, "split.tensors.count") ?? tensors.length;
-  if (all !== tensors.length) {
+  const found = tensors.length + packed.length;
+  const all = splitNumber(files[0]!.name, { metadata }, "split.tensors.count") ?? found;
+  if (all !== found) {
     invalidFile(
       files[0]!.name,
       "split.tensors.count",
-      `is ${all}, but the parts have ${tensors.length} tensors in total: a part belongs to another model or is damaged`,
+      `is ${all}, but the parts have ${found} tensors in total: a part belongs to another model or is damaged`,
     );
   }
-  return { files, tensors: byName(files, tensors), metadata };
+  return byName(files, { metadata, tensors, packed });
 }
 
 function readGguf(source: ByteSource, index: number, signal: AbortSignal | undefined): Promise<GgufHeader> {
@@ -70,7 +73,7 @@ function readGguf(source: ByteSource, index: number, signal: AbortSignal | undef
 }
 
 /** llama.cpp writes part numbers as 16-bit integers, other converters as 32-bit ones. */
-function splitNumber(file: string, { metadata }: GgufHeader, key: string): number | undefined {
+function splitNumber(file: string, { metadata }: Pick<GgufHeader, "metadata">, key: string): number | undefined {
   const value = metadata[key];
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
@@ -95,17 +98,18 @@ function checkPart(file: string, part: GgufHeader, index: number, count: number)
   }
 }
 
-function byName(files: readonly ByteSource[], tensors: readonly StoredTensor[]): Map<string, StoredTensor> {
-  const tensorsByName = new Map<string, StoredTensor>();
-  for (const tensor of tensors) {
-    const other = tensorsByName.get(tensor.name);
+function byName(files: readonly ByteSource[], { metadata, tensors, packed }: GgufHeader): OpenedGguf {
+  const seen = new Map<string, StoredTensor | PackedTensor>();
+  for (const tensor of [...tensors, ...packed]) {
+    const other = seen.get(tensor.name);
     if (other !== undefined)
       invalidFile(
         files[tensor.file]!.name,
         tensor.name,
         `is also in ${named(files[other.file]!.name)}; names must be unique`,
       );
-    tensorsByName.set(tensor.name, tensor);
+    seen.set(tensor.name, tensor);
   }
-  return tensorsByName;
+  const entries = <T extends { name: string }>(list: readonly T[]): [string, T][] => list.map((one) => [one.name, one]);
+  return { files, tensors: new Map(entries(tensors)), packed: new Map(entries(packed)), metadata };
 }
