@@ -104,6 +104,7 @@ test("sizes: each wasm file", (t) => {
 // and batches are 1 KB; loading an adapter comes on demand. Errors that say what is disposed, and why a name isn't found, are half a KB.
 // Which keys of a config each class of transformers reads is 2.5 KB. Embind's objects of a model's config are half a KB. What
 // errors advise, as data, and the rows of the scaling types are 3 KB. The names that other packages give to options and keys are 2 KB.
+// Finding decision checkpoints and tokens that files ban are half a KB.
 test("sizes: the scripts that a page without a bundler loads", (t) => {
   const scripts = scriptsOf(folder, "dist/index.js");
   assert.ok(scripts.includes("dist/wasm/ropewalk.js"), "they include Emscripten's glue");
@@ -111,7 +112,7 @@ test("sizes: the scripts that a page without a bundler loads", (t) => {
   const compressed = scripts.reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
   const listed = `${kilobytes(total)}, ${kilobytes(compressed)} with gzip: ${scripts.join(", ")}`;
   t.diagnostic(listed);
-  assert.ok(compressed <= 94.5 * 1024, listed);
+  assert.ok(compressed <= 95 * 1024, listed);
 });
 
 test("the scripts of a page import no Node modules, and don't evaluate strings", () => {

@@ -46,6 +46,7 @@ async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
       chat.close();
       await search.begin(rw, model);
     }
+    await showDecisions(model);
     await showDevice(rw, { threads: rw.threads, memoryBytes: await rw.memoryBytes });
     afterwards?.();
     find(model.info.generates ? "#message" : "#query").focus();
@@ -53,6 +54,13 @@ async function open(wanted: Wanted, afterwards?: () => void): Promise<void> {
     report((error as Error).message);
   }
   await listKept();
+}
+
+/** Shows the typed questions, if the model can be asked: one that chats, or a decision checkpoint. */
+async function showDecisions(model: WorkerModel): Promise<void> {
+  const canDecide = model.info.decides || Object.keys(model.chatTemplates).length > 0;
+  find("#decide").hidden = !canDecide;
+  if (canDecide) (await import("./decide.js")).beginDecisions(model);
 }
 
 function reportFailure(failure: Failure, wanted: Wanted): void {
@@ -66,6 +74,7 @@ function reportFailure(failure: Failure, wanted: Wanted): void {
       () => {
         chat.close();
         void search.close();
+        find("#decide").hidden = true;
         void open(wanted);
       },
     ]);

@@ -13,6 +13,25 @@ export type { Completion } from "../model/completion.js";
 export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js";
 export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "../model/run/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "../model/embed/options.js";
+export type {
+  AnswerNumbers,
+  BooleanAnswer,
+  ChoiceAnswer,
+  DecisionAnswer,
+  Decisions,
+  ScoreAnswer,
+} from "../model/decide/answers.js";
+export type { DecisionJson } from "../model/decide/decision_text.js";
+export type { DecideOptions } from "../model/decide/options.js";
+export type {
+  BooleanQuestion,
+  ByName,
+  ChoiceQuestion,
+  DecisionQuestion,
+  DecisionQuestions,
+  DecisionText,
+  ScoreQuestion,
+} from "../model/decide/questions.js";
 export type { Pooling } from "../model/plan/embedding_plan.js";
 export type { TextInput } from "../model/embed/text_input.js";
 export { QUANTIZE_FORMATS, type QuantizeFormat } from "../../core/quantize/quantize_formats.js";
