@@ -42,6 +42,14 @@ async function inWorker(use) {
 const tasks = {
   violations: () => violations,
 
+  /** The answers to questions in the page's thread, and in a Worker. */
+  decisions: (address, ...asked) =>
+    inWorker(async (rw) => {
+      const here = await loadHere({ build: "simd" });
+      const answersOf = async (model) => JSON.stringify(await (await model).decide(...asked));
+      return [await answersOf(here.model(address)), await answersOf(rw.model(address))];
+    }),
+
   /** The same text generated in the page's thread, and in a Worker from an address, a File and bytes. */
   sameText: () =>
     inWorker(async (rw) => {
