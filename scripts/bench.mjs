@@ -2,6 +2,7 @@
 //
 //   npm run bench -- rope           only the kernels, attention and caches
 //   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
+//   npm run bench -- deep           a token over a long cache, beside native llama.cpp (not part of the others)
 //   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
 //   npm run bench -- page           beside other packages in one page, the table of README.md (not part of the others)
 //   npm run bench -- lookup         prompt lookup, compared with plain generation (not part of the others)
@@ -168,6 +169,7 @@ async function bench(args) {
   const names = [
     "rope",
     "models",
+    "deep",
     "released",
     "embed",
     "page",
@@ -203,6 +205,10 @@ async function bench(args) {
     const { lines, files } = await benchModels(inPage, args);
     await measure("models in Chromium", lines);
     results.models = files;
+  }
+  if (wants("deep")) {
+    const { benchDeep } = await import("../tests/bench/models/deep.mjs");
+    await measure("a token over a long cache, in Chromium", benchDeep(inPage, args));
   }
   if (wants("released")) await measure("released models in Node", benchReleased(args));
   if (wants("node")) await measure("vectors in Node, one package beside others", benchPackages(args));

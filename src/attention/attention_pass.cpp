@@ -17,8 +17,9 @@ namespace {
 // Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
 constexpr int kTileRows = 128;
 
-// Keys and values that are fetched at a time, if a tile has several heads: part of a second-level cache.
-constexpr std::ptrdiff_t kTouchBytes = 1 << 17;
+// Bytes of keys and values that are fetched at a time: of several blocks if the first number allows it, of several heads up to the second,
+// which is part of a second-level cache.
+constexpr std::ptrdiff_t kTouchedBlocks = 1 << 15, kTouchedHeads = 1 << 17;
 
 constexpr SoftmaxState kNoKeys = {std::numeric_limits<float>::lowest(), 0};
 
@@ -161,22 +162,33 @@ void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& pa
   }
   const VisibleKeys visible = visible_to(tile);
   for (const SlotRange part : {visible.sinks, visible.window}) {
-    each_block(intersection(part, chunk), [&](SlotRange range) { attend_block(tile, range, partial); });
+    const SlotRange seen = intersection(part, chunk);
+    const std::ptrdiff_t block_bytes = 2 * kBlockTokens * row_bytes_ * tile.kv_heads;
+    const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBlocks / block_bytes) : 1);
+    each_block(seen, [&](SlotRange range) {
+      const bool is_first = range.first == seen.first || range.first % together == 0;
+      attend_block(tile, range, {range.first, is_first ? std::min(seen.last, (range.first / together + 1) * together) : range.first},
+                   partial);
+    });
   }
 }
 
 // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
-// or values at a time is in the first-level cache.
-void Pass::attend_block(const Tile& tile, SlotRange range, const PartialRows& partial) {
+// or values at a time is in the first-level cache. The rows of `fetched` are touched before.
+void Pass::attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
-  const int touched = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchBytes / (2 * kBlockTokens * row_bytes_)));  // heads at a time
+  const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
-    for (int i = k; k % touched == 0 && i < std::min(k + touched, tile.kv_heads); ++i) {
-      touch(key_row(tile.first_kv_head + i, read.first), read.last - read.first);
-      touch(value_row(tile.first_kv_head + i, read.first), read.last - read.first);
+    if (k % heads == 0) {
+      each_block(fetched, [&](SlotRange block) {
+        for (int i = head; i < tile.first_kv_head + std::min(k + heads, tile.kv_heads); ++i) {
+          touch(key_row(i, block.first), block.last - block.first);
+          touch(value_row(i, block.first), block.last - block.first);
+        }
+      });
     }
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
 
@@ -259,8 +271,8 @@ const char* Pass::stored(const char* base, std::size_t page_offset, int head, in
   return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
 }
 
-// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values of a block, and of several heads, are
-// fetched together, which waits once.
+// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values, and those of several heads or blocks,
+// are fetched together, which waits once.
 void Pass::touch(const char* rows, int count) const {
   if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
   for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);

@@ -97,7 +97,7 @@ class Pass {
   SlotRange seen_by(int token, SlotRange range) const;
   SlotRange tokens_that_see(const Tile& tile, SlotRange range) const;
 
-  void attend_block(const Tile& tile, SlotRange range, const PartialRows& partial);
+  void attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial);
   // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
   SlotRange use_block(SlotRange range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.

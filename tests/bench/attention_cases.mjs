@@ -13,6 +13,8 @@ const DTYPES = {
   q8_0: { bytes: 34 / 32, target: 0.3 },
   q4_0: { bytes: 18 / 32, target: 0.3 },
 };
+/** For which there is a loop of nothing but loads and multiply-adds, in the order of DType. */
+const BOUND_DTYPES = ["f32", "f16"];
 const CHUNK = 512; // tokens appended at a time
 const MB = 1 << 20;
 
@@ -73,9 +75,14 @@ function oneToken(rw, module, dtype, tokens, report) {
   const bytes = Math.round(2 * tokens * KV_HEADS * HEAD_DIM * DTYPES[dtype].bytes);
   const source = rw.tensor([bytes / 4]);
   const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
+  const rows = 2 * tokens * KV_HEADS;
+  const [queries, stored] = [q.data.byteOffset, source.data.byteOffset];
   const results = race(
     {
-      ...bounds(module, source.data.byteOffset, bytes, 2 * tokens * HEADS * HEAD_DIM),
+      ...bounds(module, stored, bytes, 2 * tokens * HEADS * HEAD_DIM),
+      ...(BOUND_DTYPES.includes(dtype) && {
+        loop: (repeats) => module._attend_bound(stored, BOUND_DTYPES.indexOf(dtype), rows, queries, repeats),
+      }),
       rotated: attend(rotated),
       raw: attend(raw),
     },
@@ -88,6 +95,13 @@ function oneToken(rw, module, dtype, tokens, report) {
     unit: "×",
     target: DTYPES[dtype].target,
   });
+  if (results.loop)
+    report({
+      name: `${at}: share of a loop of nothing but its loads and multiply-adds`,
+      value: ratio(results, "loop", "rotated"),
+      unit: "×",
+      target: 0.9,
+    });
   report({
     name: `${at}: keys rotated on read, time relative to rotated keys`,
     value: ratio(results, "raw", "rotated"),

@@ -6,8 +6,10 @@
 
 #include <cstring>
 
+#include "attention/attention_products_simd.h"
 #include "base/add_product.h"
 #include "base/storage_wasmsimd.h"
+#include "base/touch.h"
 #include "rope/kernels/rotate_simd.h"
 #include "rope/rotate.h"
 
@@ -63,6 +65,26 @@ void bound_interleaved(Element* x, int count, int repeats) {
   }
 }
 
+constexpr int kBoundHeads = 4, kBoundDim = 128;
+
+template <class Element>
+float bound_attention(const Element* rows, int count, const float* queries, int repeats) {
+  constexpr int kFetched = 32768 / (kBoundDim * sizeof(Element));
+  const Operands<Element> operands;
+  v128_t sums[kBoundHeads * kBlockTokens] = {};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (int first = 0; first < count; first += kBlockTokens) {
+      const Element* keys = rows + first * kBoundDim;
+      if (first % kFetched == 0) touch_lines(reinterpret_cast<const char*>(keys), kFetched * kBoundDim * sizeof(Element));
+      const ScoreBlockOf<Element> block = {queries, kBoundDim, kBoundHeads, keys, kBoundDim, kBlockTokens, kBoundDim, nullptr};
+      ROPEWALK_ROLLED for (int n = 0; n < kBlockTokens; n += 2) {
+        multiply_rows<Arithmetic, Element, kBoundHeads, 2>(block, operands, 0, n, sums);
+      }
+    }
+  }
+  return sum_of(sums[0]);
+}
+
 }  // namespace
 
 extern "C" {
@@ -92,6 +114,13 @@ EMSCRIPTEN_KEEPALIVE void rotate_bound(void* x, bool interleaved, int dtype, int
   if (static_cast<DType>(dtype) == DType::f32) run(static_cast<float*>(x));
   if (static_cast<DType>(dtype) == DType::f16) run(static_cast<Float16*>(x));
   if (static_cast<DType>(dtype) == DType::bf16) run(static_cast<BFloat16*>(x));
+}
+
+// Bound of a token's attention: nothing but the loads and multiply-adds of four query heads and `count` keys or values of 128 elements, a
+// multiple of 256. They are fetched ahead, like those of a cache.
+EMSCRIPTEN_KEEPALIVE float attend_bound(const void* rows, int dtype, int count, const float* queries, int repeats) {
+  if (static_cast<DType>(dtype) == DType::f32) return bound_attention(static_cast<const float*>(rows), count, queries, repeats);
+  return bound_attention(static_cast<const Float16*>(rows), count, queries, repeats);
 }
 
 EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes, int repeats) {

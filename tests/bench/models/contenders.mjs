@@ -33,7 +33,7 @@ export function inWorker(page, name, worker, options) {
 }
 
 /** llama.cpp as a program of its own. */
-export function nativeLlama(name, { threads, cache, flash }) {
+export function nativeLlama(name, { threads, cache, flash, context }) {
   let program, lines;
   const command = async (...words) => {
     program.stdin.write(`${words.join(" ")}\n`);
@@ -48,7 +48,7 @@ export function nativeLlama(name, { threads, cache, flash }) {
     name,
     options: { threads, cache, flash },
     async open({ path }) {
-      const args = [path, threads, cache, Number(flash)].map(String);
+      const args = [path, threads, cache, Number(flash), ...(context ? [context] : [])].map(String);
       program = spawn(peerAt("native", "llama_driver"), args, { stdio: ["pipe", "pipe", "inherit"] });
       lines = createInterface(program.stdout)[Symbol.asyncIterator]();
       await nextLine();

@@ -11,12 +11,14 @@ expose({
    * model, bytes of memory that are neither weights nor cache, bytes of the weights, and the multiply-adds of a prompt's token and of the
    * output head.
    */
-  async open(source, { build, threads, context }) {
+  async open(source, { build, threads, context, cache }) {
     const rw = await load({ build, threads });
     const reading = await timed(async () => {
       for await (const _ of (await fetch(source, { cache: "no-store" })).body);
     });
-    const loading = await timed(async () => (model = await rw.model(source, { contextLength: context })));
+    const loading = await timed(
+      async () => (model = await rw.model(source, { contextLength: context, ...(cache && { kv: { dtype: cache } }) })),
+    );
     session = model.session();
     await session.append(tokensAt(0, 512));
     const { parameters, vocabularySize, hiddenSize, memory } = model.info;

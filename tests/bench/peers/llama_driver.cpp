@@ -1,9 +1,9 @@
 // A text that llama.cpp reads, with `append` and `rewind` as sessions of the package have them, so that the benchmark drives both alike.
 // Natively it is a program that reads commands, one in each line, and answers each with a line:
 //
-//   llama_driver FILE THREADS CACHE FLASH      CACHE is f32, f16 or q8_0, FLASH is 0 or 1. Answers "ready".
-//   append COUNT TIMES                         milliseconds until the logits after COUNT more tokens are there, TIMES times in a row
-//   rewind LENGTH 1                            only the first LENGTH tokens are left
+//   llama_driver FILE THREADS CACHE FLASH [CONTEXT]    CACHE is f32, f16 or q8_0, FLASH is 0 or 1. Answers "ready".
+//   append COUNT TIMES    milliseconds until the logits after COUNT more tokens are there, TIMES times in a row
+//   rewind LENGTH 1       only the first LENGTH tokens are left
 //
 // In wasm, JavaScript calls the functions.
 #include <ggml-cpu.h>
@@ -18,10 +18,10 @@
 
 namespace {
 
-constexpr int kContext = 4352, kBatch = 512;
+constexpr int kBatch = 512;
 
 llama_context* context = nullptr;
-int length = 0;
+int context_length = 4352, length = 0;
 
 ggml_type type_of(const char* cache) {
   if (std::strcmp(cache, "f32") == 0) return GGML_TYPE_F32;
@@ -47,7 +47,7 @@ int open_model(const char* file, int threads, const char* cache, int flash) {
   if (model == nullptr) return 0;
 
   llama_context_params options = llama_context_default_params();
-  options.n_ctx = kContext;
+  options.n_ctx = context_length;
   options.n_batch = options.n_ubatch = kBatch;
   options.n_threads = options.n_threads_batch = threads;
   options.type_k = options.type_v = type_of(cache);
@@ -83,7 +83,8 @@ void rewind_to(int tokens) {
 
 #ifndef __EMSCRIPTEN__
 int main(int count, char** arguments) {
-  if (count != 5 || !open_model(arguments[1], std::atoi(arguments[2]), arguments[3], std::atoi(arguments[4]))) return 1;
+  if (count == 6) context_length = std::atoi(arguments[5]);
+  if (count < 5 || count > 6 || !open_model(arguments[1], std::atoi(arguments[2]), arguments[3], std::atoi(arguments[4]))) return 1;
   std::puts("ready");
   std::fflush(stdout);
   char command[16];
