@@ -68,6 +68,22 @@ test("an unknown option is an error that suggests the nearest name", async () =>
   await rejects(model.perplexity([5, 6], { rope: kinds }), "UNKNOWN_KEY", "rope.sliding");
 });
 
+test("a cache of 4 bits is a warning, and others aren't", async () => {
+  for (const [dtype, expected] of [
+    ["f16", []],
+    ["q8_0", []],
+    [
+      "q4_0",
+      [["a cache of q4_0 changes what a model says; use q8_0, unless a text wouldn't fit otherwise", "COARSE_CACHE"]],
+    ],
+  ]) {
+    const found = [];
+    const onWarning = (message, { code }) => found.push([message, code]);
+    (await rw.model(path, { kv: { dtype }, onWarning })).dispose();
+    assert.deepEqual(found, expected, dtype);
+  }
+});
+
 test("a context that is longer than the RoPE supports is a warning, and no other is", async () => {
   const warnings = async (options) => {
     const found = [];

@@ -3,8 +3,8 @@ import type { Advice, Advised } from "./advice.js";
 
 /** The data of a warning that advises something. Others are only a message. */
 export interface Warning {
-  /** `CONTEXT_TOO_LONG`: the context is longer than the RoPE supports. */
-  readonly code: "CONTEXT_TOO_LONG";
+  /** `CONTEXT_TOO_LONG`: the context is longer than the RoPE supports. `COARSE_CACHE`: keys and values have 4 bits. */
+  readonly code: "CONTEXT_TOO_LONG" | "COARSE_CACHE";
   /** What is wrong, without what to do. */
   readonly problem: string;
   /** What to do, for programs. */

@@ -69,22 +69,32 @@ async function* streamNode(
     const now = await handle.stat();
     const isSame = now.size === opened.size && now.mtimeMs === opened.mtimeMs;
     if (!isSame) invalidFile(name, "file", "has changed since it was opened", advise.other("open it again"));
-    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, end - start));
-    for (let position = start; position < end;) {
+    const read = async (buffer: Uint8Array, position: number): Promise<Uint8Array> => {
       const length = Math.min(buffer.length, end - position);
-      const { bytesRead } = await handle
-        .read(buffer, 0, length, position)
-        .catch((cause: unknown) => unreadable(name, cause));
+      const { bytesRead } = await handle.read(buffer, 0, length, position);
+      return buffer.subarray(0, bytesRead);
+    };
+    const length = Math.min(CHUNK_BYTES, end - start);
+    let [buffer, free] = [new Uint8Array(length), new Uint8Array(length)];
+    let reading = read(buffer, start);
+    for (let position = start; position < end;) {
+      const chunk = await reading.catch((cause: unknown) => unreadable(name, cause));
       signal?.throwIfAborted();
-      if (bytesRead === 0)
+      if (chunk.length === 0)
         invalidFile(
           name,
           "file",
           `ends at byte ${position}: it was truncated while it was read`,
           advise.other("open it again"),
         );
-      yield buffer.subarray(0, bytesRead);
-      position += bytesRead;
+      position += chunk.length;
+      if (position < end) {
+        // the next chunk is read while the caller uses this one
+        [buffer, free] = [free, buffer];
+        reading = read(buffer, position);
+        reading.catch(() => undefined); // the caller may leave before it is awaited
+      }
+      yield chunk;
     }
   } finally {
     await handle.close();

@@ -65,6 +65,9 @@ export async function modelInfo(
   return (await open(environment, source, readModelOptions(options, MODEL_INFO_OPTIONS))).info;
 }
 
+const COARSE_CACHE = "a cache of q4_0 changes what a model says";
+const FINER_CACHE = advise.other("use q8_0, unless a text wouldn't fit otherwise");
+
 /** Loads a model. If it fails, at any step, all memory is free again. @internal */
 export async function loadModel(
   environment: LoadEnvironment,
@@ -78,6 +81,8 @@ export async function loadModel(
   const warning = lengthWarning(plan.layers, info.contextLength, info.trainedLength);
   if (warning !== undefined && options.onWarning)
     warnWith(options.onWarning, { code: "CONTEXT_TOO_LONG", problem: warning.problem }, warning.advised);
+  if (cacheSettings.dtype === "q4_0" && plan.config.is_causal && options.onWarning)
+    warnWith(options.onWarning, { code: "COARSE_CACHE", problem: COARSE_CACHE }, FINER_CACHE);
   // The weights come last: nothing after them can fail, and ModelCore.load() frees them if it does.
   const tokenizer = await tokenizerOf(files, info, options);
   const sampling = {

@@ -16,7 +16,7 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
   contextLength?: number;
   /** How sessions store keys and values. */
   kv?: {
-    /** Element type. Default: `f16`. */
+    /** Element type. Default: `f16`. `q8_0` is half as large and loses almost nothing. `q4_0` changes what a model says. */
     dtype?: CacheDType;
     /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
     keys?: KeyMode;
