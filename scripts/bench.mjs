@@ -12,9 +12,10 @@
 //   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
 //   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
 //   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
+//   npm run bench -- decisions      typed questions, beside answers that the model writes as JSON (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
-//   npm run bench -- --write        writes the tables of models, of released or of node to their pages in docs/ too
+//   npm run bench -- --write        writes the tables of models, of released, of node or of decisions to their pages in docs/ too
 //
 // On request only:
 //
@@ -164,6 +165,15 @@ const benchPackages = (args) =>
     args,
   );
 
+/** Measures decisions of a released model. */
+const benchDecisions = async (args) =>
+  benchTable(
+    "decisions",
+    [...(await flagsOf("relaxed")), "tests/bench/decisions/decisions.mjs"],
+    "apps/decisions.md",
+    args,
+  );
+
 async function bench(args) {
   const [part] = ["profile", "ranges"].filter((name) => args.includes(name));
   const names = [
@@ -179,6 +189,7 @@ async function bench(args) {
     "kept",
     "scales",
     "node",
+    "decisions",
     "variants",
   ];
   const parts = names.filter((part) => args.includes(part));
@@ -212,6 +223,7 @@ async function bench(args) {
   }
   if (wants("released")) await measure("released models in Node", benchReleased(args));
   if (wants("node")) await measure("vectors in Node, one package beside others", benchPackages(args));
+  if (wants("decisions")) await measure("typed questions in Node", benchDecisions(args));
   if (wants("embed")) {
     const { benchEmbed } = await import("../tests/bench/embed/bench_embed.mjs");
     await measure("embeddings in Chromium", benchEmbed(inPage, args));
