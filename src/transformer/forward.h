@@ -47,9 +47,9 @@ class Forward {
   }
 
   // Runs the tokens of whole texts, [texts.tokens()]. `rows`, [texts.tokens()][hidden_size], is added to the embeddings of the tokens: the
-  // hidden states of another model, which this one continues; null for none. Checks first: weight_missing, cache_geometry if the texts don't
-  // have the layers of the model, token_count_out_of_range if there are no texts, position_table_too_short, token_out_of_range. May then
-  // fail with out_of_memory or a status of WholeTexts. On failure there are no hidden states.
+  // hidden states of another model, which this one continues; null for none. Checks first: weight_missing, cache_geometry if the texts
+  // don't have the layers of the model, token_count_out_of_range if there are no texts, position_table_too_short, token_out_of_range. May
+  // then fail with out_of_memory or a status of WholeTexts. On failure there are no hidden states.
   Status run(const Weights& weights, WholeTexts& texts, const int* tokens, const float* rows = nullptr);
 
   // The run of one text in steps, for those who look between two layers: begin(), run_next_layer() for each layer, end(). A step that
@@ -102,11 +102,11 @@ class Forward {
 
   const MatmulKernels* kernels_ = &fastest_matmul_kernels();
   AdaptedProducts adapters_;
-  const Weights* weights_ = nullptr;  // of the last run
+  const Weights* weights_ = nullptr;   // of the last run
   const float* added_rows_ = nullptr;  // to the embeddings of this run
-  RunSequences sequences_;            // of the last run
-  Status status_ = Status::ok;        // the first failure
-  int count_ = 0;                     // tokens of the last run; 0 if it failed
+  RunSequences sequences_;             // of the last run
+  Status status_ = Status::ok;         // the first failure
+  int count_ = 0;                      // tokens of the last run; 0 if it failed
   int next_layer_ = 0;
   const float* hidden_ = nullptr;  // normed_, or residual_ without a final norm
 
