@@ -20,7 +20,7 @@ export class RopewalkEmbeddings extends Embeddings {
   #prompts;
   #options;
 
-  constructor({ model, queryPrompt, documentPrompt, ...options }) {
+  constructor({ model, queryPrompt, documentPrompt, ...options } = {}) {
     super({});
     this.#model = Promise.resolve(model);
     this.#model.catch(() => undefined); // the calls report it
@@ -42,6 +42,8 @@ export class RopewalkEmbeddings extends Embeddings {
 
   async #embed(texts, kind, names, options) {
     const model = await this.#model;
+    if (model?.info?.embedding === undefined)
+      throw new TypeError("RopewalkEmbeddings needs { model }: what rw.model() returns, for a model with embeddings");
     const { prompts } = model.info.embedding;
     const prompt =
       this.#prompts[kind] === undefined ? names.find((name) => Object.hasOwn(prompts, name)) : this.#prompts[kind];

@@ -68,7 +68,12 @@ test("what is missing or doesn't fit", () =>
       [[], /--question: is missing/],
       [["--question", "a"], /--state: is missing/],
       [["--state", "a", "--choice", "a", "--level", "b"], /--level: can't be used with --choice/],
-      [["--state", "a", "--choice", "a"], /criteria: must have 2 to 255 options/],
+      [["--state", "a", "--choice", "a"], /^error: --choice: must have 2 to 255 options \(got 1\)/m],
+      [["--state", "a", "--level", "a"], /^error: --level: must have 2 to 10 levels \(got 1\)/m],
+      [
+        ["--state", "a", "--question", "b", "--kv", "q4_0"],
+        /^warning: a cache of q4_0 changes what a model says; use q8_0/m,
+      ],
     ])
       assert.match((await ropewalk(["decide", path, ...words])).stderr, message);
   }));

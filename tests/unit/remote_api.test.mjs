@@ -91,7 +91,7 @@ describe("the declarations", () => {
         }
         assert.ok(type !== undefined, `${local.name}.${member}`);
         const isAsked = row.kind !== "fact" && row.kind !== "state";
-        const result = type.slice(type.startsWith("(") ? type.lastIndexOf("): ") + 3 : 2);
+        const result = type.slice(/^[(<]/.test(type) ? type.lastIndexOf("): ") + 3 : 2);
         if (isAsked) assert.match(result, row.kind === "stream" ? /^AsyncGenerator</ : /^Promise</, member);
         if (row.returns !== undefined) assert.match(result, /^(Promise<)?Worker\w+>?$/, member);
         assert.doesNotMatch(type, /\bany\b|\bunknown\b/, member);

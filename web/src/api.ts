@@ -117,6 +117,8 @@ export type { QuantizeRowsOptions } from "./core/quantize/quantize_rows.js";
 export type { AttentionKind, LayerKind, ModelLayer, ModelRopeOverrides } from "./runtime/model/plan/model_plan.js";
 export type { Perplexity } from "./runtime/model/perplexity.js";
 export type {
+  AnswersTo,
+  AnswerTo,
   AnswerNumbers,
   BooleanAnswer,
   ChoiceAnswer,

@@ -123,6 +123,47 @@ test("both forms", async () => {
   model.dispose();
 });
 
+test("questions and options as lists, and types of other forms", async () => {
+  const rw = await load({ threads: 1 });
+  const model = await rw.model(tinyModelBytes());
+  await serving(["--name", "tiny"], async ({ address }) => {
+    const lists = [
+      ["b", { type: "choice", criteria: ["x", "y"] }],
+      [
+        "a",
+        {
+          type: "choice",
+          criteria: [
+            ["9", "nine"],
+            ["1", null],
+          ],
+        },
+      ],
+      ["c", { type: "score", criteria: ["low", "high"] }],
+      ["d", { type: "yes_no", instructions: "Wet?" }],
+    ];
+    const { answers } = await model.decide("s", lists);
+    for (const questions of [lists, Object.fromEntries(lists)]) {
+      const answer = await post(address, "/v1/systemone", JSON.stringify({ model: "any", state: "s", questions }));
+      assert.equal(answer.status, 200);
+      const text = await answer.text();
+      const shown = JSON.parse(text).answers;
+      assert.deepEqual(shown.b.probabilities, answers.b.probabilities);
+      assert.deepEqual(shown.a.probabilities, answers.a.probabilities);
+      assert.ok(text.indexOf('"9":') < text.indexOf('"1":'), text);
+      assert.deepEqual(Object.values(shown.c.probabilities), answers.c.probabilities);
+      assert.equal(shown.d.noul, answers.d.probability);
+    }
+    const refused = async (type) => {
+      const body = { input: "a", questions: [{ type, instructions: "Wet?" }] };
+      return (await (await post(address, "/v1/decisions", JSON.stringify(body))).json()).error.message;
+    };
+    assert.match(await refused("boolean"), /did you mean predicate\?$/);
+    assert.match(await refused("box"), /box asks for a place in an image/);
+  });
+  model.dispose();
+});
+
 test("a model that can't be asked", async () => {
   const source = [new URL("../../../examples/small_model/model.q8_0.gguf", import.meta.url).pathname];
   await serving(

@@ -67,15 +67,16 @@ export function promptOf(state, question, order) {
   ].join("\n");
 }
 
-/** Orders of the options: the given one, its reverse, and both from other options on, without repeats. */
-export function ordersOf(count, most) {
+/** Orders of the options: the given one, its reverse, and both from other options on, at most all that differ. */
+export function ordersOf(count, given) {
+  const most = Math.min(given, count === 2 ? 2 : 2 * count);
   const all = [];
   for (let i = 0; i < most; i++) {
     const order = Array.from({ length: count }, (_, at) => (i % 2 === 0 ? at : count - 1 - at));
     const from = Math.floor((Math.floor(i / 2) * count) / Math.ceil(most / 2));
     all.push([...order.slice(from), ...order.slice(0, from)]);
   }
-  return all.filter((order, i) => all.findIndex((other) => String(other) === String(order)) === i);
+  return all;
 }
 
 /**

@@ -3,6 +3,8 @@ import {
   type Build,
   CACHE_DTYPES,
   type CosSinTable,
+  type DecisionAnswer,
+  type DecisionQuestions,
   describe,
   type Description,
   type DType,
@@ -230,6 +232,21 @@ export async function useWorker(signal: AbortSignal): Promise<string> {
   // @ts-expect-error a temporary session has none to choose
   model.generate("Once", { checkpoints: { count: 2 } });
   return text;
+}
+
+export async function useDecisions(model: Model): Promise<string> {
+  const { answers } = await model.decide("a state", {
+    topic: { type: "choice", criteria: ["a", "b"] },
+    urgency: { type: "score", criteria: ["low", "high"] },
+    angry: { type: "noul", instructions: "Is the writer angry?" },
+  });
+  const level: number = answers.urgency.score;
+  const probability: number = answers.angry.probability;
+  // @ts-expect-error no such question
+  const none: unknown = answers.other;
+  const questions: DecisionQuestions = new Map([["mine", { type: "choice", criteria: ["a", "b"] }]]);
+  const mine: DecisionAnswer | undefined = (await model.decide({ a: 1 }, questions)).answers["mine"];
+  return [answers.topic.choice, level, probability, none, mine?.type].join();
 }
 
 export async function useOpenAi(model: WorkerModel | Model, signal: AbortSignal): Promise<string> {

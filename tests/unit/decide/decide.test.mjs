@@ -73,6 +73,19 @@ test("what can't be asked is refused with its field", async () => {
   await rejects(model.decide(" ", ask), "INVALID_ARGUMENT", "state");
   await rejects(model.decide("a", {}), "INVALID_ARGUMENT", "questions");
   await rejects(model.decide("a", { b: { type: "box" } }), "INVALID_ARGUMENT", "questions.b.type");
+  const says = async (questions) => (await model.decide("a", questions).catch((error) => error)).message;
+  assert.equal(
+    await says({ type: "boolean", instructions: "Angry?" }),
+    'questions: must be questions by name (got one with the key "type"); name it: { mine: { type, instructions, criteria } }',
+  );
+  assert.equal(
+    await says({ b: { type: "choice", options: ["a", "b"] } }),
+    "questions.b.options: isn't a key of a question; did you mean criteria?",
+  );
+  assert.equal(
+    await says({ b: { type: "choice", criteria: [{ name: "a" }, { name: "b" }] } }),
+    "questions.b.criteria[0]: must be [name, description], or all names alone (got an object)",
+  );
   await rejects(model.decide("a", ask, { temperature: 0 }), "INVALID_ARGUMENT", "temperature");
   await rejects(model.decide("a", ask, { permutations: 0 }), "INVALID_ARGUMENT", "permutations");
   await rejects(model.decide("a", ask, { maxTokens: 1 }), "UNKNOWN_KEY", "maxTokens");

@@ -92,6 +92,16 @@ describe("orders of options", () => {
     assert.equal(ordersOf(2, 510).length, 2);
   });
 
+  test("as many different ones as asked for, or all there are", () => {
+    for (const count of [2, 3, 4, 5, 9, 26, 255])
+      for (const asked of [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 20, 51, 509, 510]) {
+        const orders = ordersOf(count, asked);
+        const different = count === 2 ? 2 : 2 * count;
+        assert.equal(new Set(orders.map(String)).size, Math.min(asked, different), `${asked} of ${count}`);
+        assert.equal(orders.length, Math.min(asked, different));
+      }
+  });
+
   test("twice the number of options puts each in each place equally often", () => {
     for (const count of [2, 3, 4, 5, 6, 7, 26]) {
       const orders = ordersOf(count, 2 * count);

@@ -5,7 +5,8 @@ import { withFieldNames } from "../../core/base/field_names.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import { show } from "../../core/base/show.js";
 import type { DecisionAnswer, Decisions } from "../../runtime/model/decide/answers.js";
-import type { DecisionQuestion } from "../../runtime/model/decide/questions.js";
+import * as advise from "../../core/base/advice.js";
+import { DECISION_TYPES, type DecisionQuestion } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { type DecisionFields, type DecisionServing, decideOptions } from "../serving/decision_options.js";
 import { contentOf, type DecisionContent, type DecisionInputItem, onlyWith, stateOf } from "./openai_input.js";
@@ -162,8 +163,11 @@ function readQuestion(given: unknown, field: string): Asked {
       "INVALID_ARGUMENT",
       isDict(given) ? `${field}.type` : field,
       isDict(given)
-        ? `must be one of ${Object.keys(KEYS).join(", ")} (got ${show(type)})`
+        ? type === "box"
+          ? "box asks for a place in an image, and models here read text only"
+          : `must be one of ${Object.keys(KEYS).join(", ")} (got ${show(type)})`
         : `must be a question (got ${show(given)})`,
+      DECISION_TYPES.get(type as string) === "boolean" ? advise.spell({ name: "predicate" }) : undefined,
     );
   const names = ["type", "name", "instructions", ...KEYS[type as keyof typeof KEYS]];
   const { name, instructions, choices, levels } = known(given as Record<string, unknown>, names, field);

@@ -3,10 +3,10 @@ import { fail, RopewalkError } from "../../core/base/errors.js";
 import { show } from "../../core/base/show.js";
 import { suggestion } from "../../core/base/options.js";
 import type { DecisionAnswer } from "../../runtime/model/decide/answers.js";
-import type { DecisionQuestions, DecisionText } from "../../runtime/model/decide/questions.js";
+import type { DecisionQuestion, DecisionQuestions, DecisionText } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { type DecisionServing, decideOptions } from "../serving/decision_options.js";
-import { ownValue } from "./ordered_answers.js";
+import { optionNamesOf, ownValue } from "./ordered_answers.js";
 
 const FIELDS = ["model", "state", "questions", "permutations", "temperature"];
 
@@ -27,47 +27,41 @@ export async function createSystemOne(
   }
   const named = body.get("model") as unknown;
   if (typeof named !== "string") fail("INVALID_ARGUMENT", "model", `must be the name of a model (got ${show(named)})`);
-  const questions = questionsOf(body.get("questions"));
+  const questions = questionsOf(body.get("questions")) as DecisionQuestions;
   const fields = { permutations: body.get("permutations") as number, temperature: body.get("temperature") as number };
   const { answers, usage } = await model.decide(
     body.get("state") as DecisionText,
-    questions as DecisionQuestions,
+    questions,
     decideOptions(fields, serving, signal),
   );
-  const written = [...(questions as Map<string, Question>)].map(([name, question]) => {
+  const options = optionNamesOf(questions);
+  const written = (questions as readonly (readonly [string, DecisionQuestion])[]).map(([name, question]) => {
     const answer = ownValue<DecisionAnswer>(answers, name);
-    return [name, shapeOf(answer, question)] as const;
+    return [name, shapeOf(answer, question, options.get(name)!)] as const;
   });
   return { model: serving.name, answers: new Map(written), usage };
 }
 
-interface Question {
-  readonly criteria?: unknown;
-}
-
-/** Questions that were read with Maps: they are objects with known keys, and the Maps in them have names. */
+/** Questions by name that were read with Maps, as a list of entries: each question is an object with known keys, and the Maps in it have names. */
 export function questionsOf(questions: unknown): unknown {
-  if (!(questions instanceof Map)) return questions;
-  const all = [...(questions as Map<string, unknown>)];
-  return new Map(
-    all.map(([name, question]) => [
-      name,
-      question instanceof Map ? Object.fromEntries(question as Map<string, unknown>) : question,
-    ]),
-  );
+  const all = questions instanceof Map ? [...(questions as Map<string, unknown>)] : questions;
+  if (!Array.isArray(all)) return questions;
+  return (all as unknown[]).map((entry) => (Array.isArray(entry) ? entry.map(withKeys) : entry));
 }
 
-function shapeOf(answer: DecisionAnswer, { criteria }: Question): object {
+const withKeys = (value: unknown): unknown =>
+  value instanceof Map ? Object.fromEntries(value as Map<string, unknown>) : value;
+
+function shapeOf(answer: DecisionAnswer, { criteria }: DecisionQuestion, names: readonly string[]): object {
   const { type, confidence, label_mass: x_label_mass } = answer; // the name that SGLang has for it
   if (type === "boolean") return { type: "noul", noul: answer.probability, x_label_mass };
   if (type === "choice") {
-    const names = [...(criteria as Map<string, unknown>).keys()];
     const probabilities = new Map(names.map((name) => [name, ownValue(answer.probabilities, name)]));
     return { type, choice: answer.choice, confidence, probabilities, x_label_mass };
   }
   const byLevel = <Value>(values: readonly Value[]): Map<string, Value> =>
     new Map(values.map((value, level) => [String(level), value]));
-  const legend = byLevel(criteria as unknown[]);
+  const legend = byLevel(criteria as readonly DecisionText[]);
   return { type, score: answer.score, confidence, legend, probabilities: byLevel(answer.probabilities), x_label_mass };
 }
 

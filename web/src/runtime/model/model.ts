@@ -325,14 +325,18 @@ export class Model implements Disposable {
    * is longer than the context), UNSUPPORTED_MODEL (no chat template, or no tokens for labels), OUT_OF_MEMORY, DISPOSED; rejects with the signal's
    * reason.
    */
-  async decide(state: DecisionText, questions: DecisionQuestions, options?: DecideOptions): Promise<Decisions> {
+  async decide<const Questions extends DecisionQuestions>(
+    state: DecisionText,
+    questions: Questions,
+    options?: DecideOptions,
+  ): Promise<Decisions<Questions>> {
     checkOptions(options, DECIDE_OPTIONS);
     this.#core.checkAlive();
     if (this.#head !== undefined) {
       const { decideByHead } = await part(() => import("./decide/head/decide.js"));
       const { core, tokenizer, info, texts } = this.#embedding;
       const model = { core, tokenizer, info, texts: texts(), head: this.#head, onWarning: this.onWarning };
-      return decideByHead(model, state, questions, options);
+      return (await decideByHead(model, state, questions, options)) as Decisions<Questions>;
     }
     this.#checkGenerates();
     const { decide } = await part(() => import("./decide/decide.js")); // loaded only for decisions
@@ -340,7 +344,7 @@ export class Model implements Disposable {
     const render = (messages: readonly ChatMessage[], given: PromptOptions): Promise<ChatPrompt> =>
       this.renderPrompt(messages, given);
     const model = { info, tokenizer, render, onWarning, core: this.#core, cacheSettings: this.#parts.cacheSettings };
-    return decide(model, state, questions, options);
+    return (await decide(model, state, questions, options)) as Decisions<Questions>;
   }
 
   /**

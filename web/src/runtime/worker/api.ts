@@ -14,6 +14,8 @@ export type { EmbeddingInfo, ModelInfo, Prompt, Ranked } from "../model/model.js
 export type { LoadAdapterOptions, ModelOptions, PerplexityOptions } from "../model/run/options.js";
 export type { EmbedOptions, EmbedProgress, RankOptions } from "../model/embed/options.js";
 export type {
+  AnswersTo,
+  AnswerTo,
   AnswerNumbers,
   BooleanAnswer,
   ChoiceAnswer,

@@ -1,5 +1,6 @@
 // `ropewalk decide`: typed questions about a text, answered with probabilities as bars.
 import type { Command } from "commander";
+import { withFieldNames } from "../../../core/base/field_names.js";
 import { load } from "../../../index.node.js";
 import { writeOrdered } from "../../decisions/ordered_json.js";
 import { optionNamesOf, type OrderedAnswer, withOrder } from "../../decisions/ordered_answers.js";
@@ -12,6 +13,7 @@ import {
   requireText,
   withModel,
 } from "../loaded_model.js";
+import { type KvFlags, kvOption } from "../kv_option.js";
 import { loadAdapters, type LoraFlags, loraOption } from "../lora_option.js";
 import { parseInteger, parseNumberAbove, parseTokens, repeatable } from "../options.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
@@ -21,7 +23,7 @@ import { type ThreadFlags, threadOption } from "../thread_option.js";
 import { shownText } from "../embed/text_arguments.js";
 import { type QuestionFlags, questionsFrom, stateFrom } from "./questions_of_flags.js";
 
-interface Flags extends QuestionFlags, RopeFlags, ThreadFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
+interface Flags extends QuestionFlags, RopeFlags, ThreadFlags, KvFlags, QuantizeFlags, LoraFlags, ChatTemplateFlags {
   permutations?: number;
   temperature?: number;
   templateName?: string;
@@ -62,6 +64,7 @@ export function addDecide(program: Command, terminal: () => Terminal): void {
     .option("--template-name <name>", "which of the model's chat templates to use (default: default)")
     .addOption(loraOption())
     .addOption(threadOption())
+    .addOption(kvOption())
     .addOption(quantizeOption());
   addRopeOptions(command)
     .addHelpText("after", EXAMPLES)
@@ -78,20 +81,30 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
       requireText(model);
       requireTemplate(model, "use a model that chats");
     }
-    const decisions = await model.decide(state, questions, {
+    const options = {
       signal,
-      onWarning: (warning) => terminal.note(`warning: ${warning}`),
+      onWarning: (warning: string) => terminal.note(`warning: ${warning}`),
       ...(permutations !== undefined && { permutations }),
       ...(temperature !== undefined && { temperature }),
       ...(templateName !== undefined && { templateName }),
       ...(await loadAdapters(terminal, model, flags, signal)),
-    });
+    };
+    const decisions = await withFieldNames(flagOf(flags), () => model.decide(state, questions, options));
     const ordered = withOrder(decisions, questions);
     terminal.resultText(writeOrdered({ model: model.info.name, ...ordered }, "  "));
     show(terminal, ordered.answers, optionNamesOf(questions));
     terminal.note(`${decisions.usage.input_tokens} tokens read, none generated`);
   });
 }
+
+/** From the fields of decide() to the options that were given. */
+const flagOf =
+  ({ choice, questions }: Flags) =>
+  (field: string): string => {
+    if (questions !== undefined || !field.startsWith("questions.")) return field;
+    if (field.includes(".instructions")) return "--question";
+    return choice === undefined ? "--level" : "--choice";
+  };
 
 function show(
   terminal: Terminal,

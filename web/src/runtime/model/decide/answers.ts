@@ -1,6 +1,6 @@
 // What questions are answered with.
 import { confidenceOf, type Distribution, modeOf, scoreOf } from "./readout.js";
-import type { ReadQuestion } from "./questions.js";
+import type { BooleanQuestion, DecisionQuestions, ReadQuestion } from "./questions.js";
 
 /** What all answers have. */
 export interface AnswerNumbers {
@@ -47,10 +47,24 @@ export interface BooleanAnswer extends AnswerNumbers {
 /** An answer of {@link Model.decide}. */
 export type DecisionAnswer = ChoiceAnswer | ScoreAnswer | BooleanAnswer;
 
+/** The answer of a question, by its type. */
+export type AnswerTo<Question> = Question extends { readonly type: "choice" }
+  ? ChoiceAnswer
+  : Question extends { readonly type: "score" }
+    ? ScoreAnswer
+    : Question extends { readonly type: BooleanQuestion["type"] }
+      ? BooleanAnswer
+      : DecisionAnswer;
+
+/** The answers of questions by the names of these, if TypeScript knows the names. */
+export type AnswersTo<Questions> = Questions extends readonly unknown[] | ReadonlyMap<string, unknown>
+  ? Record<string, DecisionAnswer>
+  : { -readonly [Name in keyof Questions]: AnswerTo<Questions[Name]> };
+
 /** What {@link Model.decide} returns. */
-export interface Decisions {
+export interface Decisions<Questions = DecisionQuestions> {
   /** By the names of the questions. */
-  answers: Record<string, DecisionAnswer>;
+  answers: AnswersTo<Questions>;
   usage: {
     /** Tokens that the model read. What the prompts share counts once. */
     input_tokens: number;

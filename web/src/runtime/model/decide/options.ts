@@ -8,7 +8,7 @@ import type { AdapterOptions } from "../run/adapters_in_use.js";
 export interface DecideOptions extends Pick<ChatOptions, "templateName" | "variables" | "now" | "onWarning"> {
   /**
    * How many orders of the options each question is asked in, 1 to 510. Their probabilities are averaged, because a model prefers some places. 2 is
-   * the given order and its reverse. Twice the number of options puts each option in each place equally often. Default: 1.
+   * the given order and its reverse. Twice the number of options puts each option in each place equally often, and more asks no more. Default: 1.
    */
   permutations?: number;
   /** Divides the logarithms of the labels' probabilities, above 0: above 1, the distribution is flatter. Default: 1. */

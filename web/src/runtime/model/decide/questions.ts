@@ -87,11 +87,22 @@ export function readQuestions(given: unknown): ReadQuestion[] {
 }
 
 const KEYS = ["type", "instructions", "criteria"];
+/** What OpenAI's form has instead. */
+const ELSEWHERE: Readonly<Record<string, string>> = { options: "criteria", choices: "criteria", levels: "criteria" };
 
 function readQuestion(name: string, given: unknown, field: string): ReadQuestion {
-  if (!isDict(given) || given instanceof Map)
-    return fail("INVALID_ARGUMENT", field, `must be { type, instructions, criteria } (got ${show(given)})`);
-  for (const key of Object.keys(given)) checkKey(key, KEYS, field, "a question");
+  if (!isDict(given) || given instanceof Map) {
+    const isAlone = KEYS.includes(name);
+    return fail(
+      "INVALID_ARGUMENT",
+      isAlone ? "questions" : field,
+      isAlone
+        ? `must be questions by name (got one with the key ${show(name)})`
+        : `must be { type, instructions, criteria } (got ${show(given)})`,
+      isAlone ? advise.code("name it: { mine: { type, instructions, criteria } }") : undefined,
+    );
+  }
+  for (const key of Object.keys(given)) checkKey(key, KEYS, field, "a question", ELSEWHERE);
   const type = readType(given["type"], `${field}.type`);
   const instructions = optionalText(given["instructions"], `${field}.instructions`);
   const options = readCriteria[type](given["criteria"] ?? undefined, `${field}.criteria`);
@@ -123,7 +134,7 @@ const readCriteria: Record<DecisionType, (given: unknown, field: string) => Deci
     const names = Array.isArray(given) && given.every((item) => typeof item === "string");
     const entries = names
       ? given.map((name) => [name, null] as const)
-      : entriesOf(given, field, `2 to ${MOST_OPTIONS} options by name`);
+      : entriesOf(given, field, `2 to ${MOST_OPTIONS} options by name`, "[name, description], or all names alone");
     checkCount(entries.length, MOST_OPTIONS, field, "options");
     const seen = new Set<string>();
     return entries.map(([name, description]) => {
@@ -154,9 +165,16 @@ const readCriteria: Record<DecisionType, (given: unknown, field: string) => Deci
   },
 };
 
-function checkKey(key: string, known: readonly string[], field: string, of: string): void {
+function checkKey(
+  key: string,
+  known: readonly string[],
+  field: string,
+  of: string,
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
   if (known.includes(key)) return;
-  fail("UNKNOWN_KEY", `${field}.${key.slice(0, 60)}`, `isn't a key of ${of}`, suggestion(key, known));
+  const advised = Object.hasOwn(elsewhere, key) ? advise.spell({ name: elsewhere[key]! }) : suggestion(key, known);
+  fail("UNKNOWN_KEY", `${field}.${key.slice(0, 60)}`, `isn't a key of ${of}`, advised);
 }
 
 function checkCount(length: number, most: number, field: string, what: string): void {
@@ -174,14 +192,19 @@ function requiredText(given: unknown, field: string): string {
 }
 
 /** The entries of an object, a Map or a list, in their order. @throws INVALID_ARGUMENT */
-function entriesOf(given: unknown, field: string, what: string): (readonly [string, unknown])[] {
+function entriesOf(
+  given: unknown,
+  field: string,
+  what: string,
+  each = "[name, value]",
+): (readonly [string, unknown])[] {
   const list = given instanceof Map ? [...(given as Map<unknown, unknown>)] : given;
   if (isDict(list)) return Object.entries(list);
   if (!Array.isArray(list)) return fail("INVALID_ARGUMENT", field, `must be ${what} (got ${show(given)})`);
   const names = new Set<string>();
   return list.map((entry: unknown, i) => {
     const isEntry = Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string";
-    if (!isEntry) return fail("INVALID_ARGUMENT", `${field}[${i}]`, `must be [name, value] (got ${show(entry)})`);
+    if (!isEntry) return fail("INVALID_ARGUMENT", `${field}[${i}]`, `must be ${each} (got ${show(entry)})`);
     const [name, value] = entry as [string, unknown];
     if (names.has(name)) fail("INVALID_ARGUMENT", field, `has ${show(name)} twice`);
     names.add(name);
