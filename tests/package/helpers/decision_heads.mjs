@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { formulaFiles, formulaGguf } from "../../files/formula_models.mjs";
 
-const tokenizer = readFileSync(new URL("../../text/decision_tokenizer.json", import.meta.url), "utf8");
+const tokenizer = readFileSync(new URL("../../files/decision_tokenizer.json", import.meta.url), "utf8");
 const { model, added_tokens } = JSON.parse(tokenizer);
 const file = (name, value) => new File([typeof value === "string" ? value : JSON.stringify(value)], name);
 

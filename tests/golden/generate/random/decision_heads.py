@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # of tiny_models.py
 
 from shapes.formula_models import compact, formula, placement, run
 
-TOKENIZER = Path(__file__).parents[3] / "text/decision_tokenizer.json"
+TOKENIZER = Path(__file__).parents[3] / "files/decision_tokenizer.json"
 SPECIAL = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
 WORDS = "the rope is long and it may break today because nobody looked at it for three weeks".split()
 ODD = ["[MASK]", "[SEP]", "héllo", "日本", "<|x|>", "a  b", "\n", "7", "-"]
