@@ -123,6 +123,8 @@ test("templates that think, and those that write a space or a channel before the
     asked(
       "assistant {% if enable_thinking is not defined or enable_thinking %}<think>{% else %}<think></think>{% endif %}",
     ),
+    // past answers have a mark that this prompt lacks, as Cohere's
+    `{% for m in messages %}<|{{ m.role }}|>{% if m.role == "assistant" %}<|answer|>{% endif %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|><|thinks|><|thought|>{% endif %}`,
     asked("assistant"), // "assistant A" follows: the space is a part of the label
   ]) {
     const one = await rw.model(bytes, { ...options, chatTemplate });

@@ -59,12 +59,10 @@ export class AnswerPlace {
       addGenerationPrompt: false,
     }).then(({ text }) => text.split(ANSWERED)[0]!, unlessBroken);
     if (answered?.startsWith(prompt)) this.#before = answered.slice(prompt.length);
-    else if (answered !== undefined && answered.includes(ASKED) && !THOUGHT.test(afterAsked(prompt))) {
-      // a template that thinks in words of its own, whatever it is told: the answer is written as those of past turns are
-      const { text: thinking } = await this.#render([asked], { variables: { ...variables } });
+    else if (answered?.includes(ASKED)) {
       const [own, past] = [afterAsked(prompt), afterAsked(answered)];
-      const words = own.startsWith(past) ? own.slice(past.length) : "";
-      if (thinking === prompt && !/[<>[\]|]/.test(words)) this.#cut = words;
+      if (!THOUGHT.test(own)) this.#cut = await this.#wordsOfThought(prompt, own, past, variables);
+      if (this.#cut === "") this.#before = markerOf(own, past);
     }
     const end = afterAsked(prompt) + this.#before;
     const [, thought] = THOUGHT.exec(end) ?? [];
@@ -73,6 +71,13 @@ export class AnswerPlace {
     if (!this.#before.endsWith(" ")) return;
     this.#before = this.#before.slice(0, -1);
     this.lead = " ";
+  }
+
+  /** Words of its own in which a template thinks, whatever it is told. An answer is written as those of past turns are, without them. */
+  async #wordsOfThought(prompt: string, own: string, past: string, variables: object): Promise<string> {
+    const { text: thinking } = await this.#render([{ role: "user", content: ASKED }], { variables: { ...variables } });
+    const words = own.startsWith(past) ? own.slice(past.length) : "";
+    return thinking === prompt && !/[<>[\]|]/.test(words) ? words : "";
   }
 
   #withoutCut(prompt: AnswerPrompt): AnswerPrompt {
@@ -105,6 +110,12 @@ export function withEnd(prompt: AnswerPrompt, end: string): AnswerPrompt {
 }
 
 const afterAsked = (text: string): string => text.slice(text.indexOf(ASKED) + ASKED.length);
+
+/** The control token that past answers follow and a prompt without thinking doesn't end with, such as Cohere's `<|START_RESPONSE|>`. */
+function markerOf(own: string, past: string): string {
+  const [marker = ""] = /<[^<>]+>\s*$/.exec(past) ?? [];
+  return own.startsWith(past) || own.trimEnd().endsWith(marker.trimEnd()) ? "" : marker;
+}
 
 /** A template may refuse an answer. */
 function unlessBroken(error: unknown): undefined {
