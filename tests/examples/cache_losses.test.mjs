@@ -2,50 +2,27 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
-import { TRAINED_LENGTH, textOf } from "../../examples/small_model/texts.mjs";
+import { measureSmallModel } from "../bench/caches/measure.mjs";
 import { rw } from "../package/helpers/runtime.mjs";
 
 const docs = readFileSync(new URL("../../docs/kv_caches.md", import.meta.url), "utf8");
-const folder = fileURLToPath(new URL("../../examples/small_model/", import.meta.url));
-const texts = Array.from({ length: 8 }, (_, seed) => textOf({ seed: 1000 + seed, length: 250, near: true }).text);
+const [, table] = docs.split("eight stories of 256 tokens:\n");
+const rows = await measureSmallModel(rw);
 
-/** The perplexity of the texts, and their logits. */
-async function read(dtype) {
-  const model = await rw.model(folder, { kv: { dtype }, contextLength: TRAINED_LENGTH });
-  try {
-    let [loss, count] = [0, 0];
-    const logits = [];
-    for (const text of texts) {
-      const tokens = model.tokenizer.encode(text).slice(0, TRAINED_LENGTH);
-      const measured = await model.perplexity(tokens);
-      loss += Math.log(measured.perplexity) * (tokens.length - 1);
-      count += tokens.length - 1;
-      const session = model.session();
-      logits.push((await session.trace(tokens, { what: ["logits"] })).logits.data);
-      session.dispose();
-    }
-    return { perplexity: Math.exp(loss / count), logits };
-  } finally {
-    model.dispose();
-  }
-}
-
-const exact = await read("f32");
-
-for (const dtype of ["f32", "f16", "bf16", "q8_0", "q4_0"]) {
-  test(`what a ${dtype} cache costs is what the docs say`, async (t) => {
-    const { perplexity, logits } = dtype === "f32" ? exact : await read(dtype);
-    let difference = 0;
-    logits.forEach((row, i) =>
-      row.forEach((logit, j) => (difference = Math.max(difference, Math.abs(logit - exact.logits[i][j])))),
+for (const { dtype, keys, perplexity, mean, high, same, right, asked } of rows) {
+  const name = `\`${dtype}\`${keys ? `, ${keys} keys` : ""}`;
+  test(`what a cache of ${name} costs is what the docs say`, (t) => {
+    t.diagnostic(
+      `perplexity ${perplexity.toFixed(4)}, mean KL ${mean.toExponential(2)}, 99.9 % ${high.toExponential(2)}`,
     );
-    t.diagnostic(`${dtype}: perplexity ${perplexity.toFixed(4)}, logits differ by up to ${difference.toPrecision(2)}`);
-    const row = new RegExp(`\\| \`${dtype}\` \\| (\\d\\.\\d{4}) \\| ([\\d.]+) \\| \\d+ \\|`).exec(docs);
-    assert.ok(row, `docs/kv_caches.md has a row of ${dtype}`);
-    const [stated, largest] = row.slice(1).map(Number);
-    assert.ok(Math.abs(perplexity - stated) <= 2e-3, `perplexity ${perplexity} instead of ${stated}`);
-    // the largest of a million differences: builds round otherwise
-    assert.ok(Math.abs(difference - largest) <= 0.35 * largest, `${difference} instead of ${largest}`);
+    const line = table.split("\n").find((line) => line.startsWith(`| ${name} |`));
+    assert.ok(line, `docs/kv_caches.md has a row of ${name}`);
+    const [statedPerplexity, statedMean, statedHigh, , statedSame, found] = line.split(" | ").slice(1);
+    assert.ok(Math.abs(perplexity - Number(statedPerplexity)) <= 2e-3, statedPerplexity);
+    // builds round otherwise
+    assert.ok(Math.abs(mean - Number(statedMean)) <= 0.35 * Number(statedMean), statedMean);
+    assert.ok(Math.abs(high - Number(statedHigh)) <= 0.5 * Number(statedHigh), statedHigh);
+    assert.ok(Math.abs(100 * same - Number.parseFloat(statedSame)) <= 0.5, statedSame);
+    assert.equal(`${right} of ${asked} |`, found);
   });
 }
