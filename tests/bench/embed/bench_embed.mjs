@@ -39,6 +39,9 @@ export async function benchEmbed(inPage, args) {
   });
 }
 
+/** The contender whose vectors the others are compared with. */
+const REFERENCE = "in f32";
+
 async function race(page, source, { model, weights, threads, batches, rounds }) {
   const call = (...command) => page.evaluate((...command) => globalThis.callContender(...command), ...command);
   const contenders = [
@@ -69,14 +72,14 @@ async function race(page, source, { model, weights, threads, batches, rounds }) 
         }
       }
     }
-    const reference = { ...contenders[weights === "f32" ? 2 : 0], name: "in f32" };
+    const reference = { ...contenders[weights === "f32" ? 2 : 0], name: REFERENCE };
     await open(reference, "f32");
-    await call(reference.name, "embed", batches.at(-1));
-    for (const { name } of contenders) cosines[name] = await page.evaluate(leastCosine, name, reference.name);
+    await call(REFERENCE, "embed", batches.at(-1));
+    for (const { name } of contenders) cosines[name] = await page.evaluate(leastCosine, name, REFERENCE);
     if (!(cosines.relaxed >= MIN_COSINE[weights]))
       throw new Error(`${TITLES[model]}, ${weights}: the vectors differ, cosine ${cosines.relaxed}`);
   } finally {
-    for (const { name } of [...contenders, { name: "in f32" }]) await close(name);
+    for (const name of [...contenders.map((each) => each.name), REFERENCE]) await close(name);
   }
   return batches.flatMap((batch) => {
     const title = `${TITLES[model]}, ${weights}, ${threads}T, ${batch} ${batch === 1 ? "text" : "texts"}`;

@@ -70,31 +70,33 @@ export const sentencesFor = (page, count) =>
 // Threads of onnxruntime-web wait for their next job for a moment, and would take the processors from the next package.
 const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
 
+/** What `task(call, round)` gives for each contender: lists over the rounds. */
+async function inTurn(calls, rounds, task) {
+  const samples = calls.map(() => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [i, call] of calls.entries()) {
+      await pause();
+      samples[i].push(await task(call, round));
+    }
+  return samples;
+}
+
 /**
  * Milliseconds of prompts, all new, and of each token after a prompt, which is read once. For each contender: `prompts`, and `tokens` with a list
  * for each length.
  */
 export async function raceText(page, contenders, { rounds, promptRounds, promptLength, lengths, report }) {
   return withContenders(page, contenders, "text", async (calls) => {
-    const inTurn = async (count, task) => {
-      const samples = calls.map(() => []);
-      for (let round = 0; round < count; round++)
-        for (const [i, call] of calls.entries()) {
-          await pause();
-          samples[i].push(await task(call, round));
-        }
-      return samples;
-    };
-    await inTurn(1, async (call) => call("read", await promptFor(page, 1, 16))); // warm-up
-    const prompts = await inTurn(promptRounds, async (call, round) =>
+    await inTurn(calls, 1, async (call) => call("read", await promptFor(page, 1, 16))); // warm-up
+    const prompts = await inTurn(calls, promptRounds, async (call, round) =>
       call("read", await promptFor(page, 10 + round, promptLength)),
     );
     report("prompts are measured");
     const tokens = {};
     for (const length of lengths) {
-      await inTurn(1, async (call) => call("read", await promptFor(page, 2, length)));
-      await inTurn(1, (call) => call("write")); // warm-up
-      tokens[length] = await inTurn(rounds, (call) => call("write"));
+      await inTurn(calls, 1, async (call) => call("read", await promptFor(page, 2, length)));
+      await inTurn(calls, 1, (call) => call("write")); // warm-up
+      tokens[length] = await inTurn(calls, rounds, (call) => call("write"));
       report(`tokens after ${length} are measured`);
     }
     return contenders.map((_, i) => ({
@@ -107,14 +109,9 @@ export async function raceText(page, contenders, { rounds, promptRounds, promptL
 /** Milliseconds for the texts of a batch: for each contender a list over the rounds. */
 export async function raceVectors(page, contenders, { rounds, texts }) {
   return withContenders(page, contenders, "vectors", async (calls) => {
-    for (const call of calls) await call("embed", texts); // warm-up
-    const samples = contenders.map(() => []);
-    for (let round = 0; round < rounds; round++)
-      for (const [i, call] of calls.entries()) {
-        await pause();
-        samples[i].push(await call("embed", texts));
-      }
-    return samples;
+    const embed = (call) => call("embed", texts);
+    await inTurn(calls, 1, embed); // warm-up
+    return inTurn(calls, rounds, embed);
   });
 }
 

@@ -20,13 +20,17 @@ from export_bert import write_onnx
 
 def main():
     source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    write_for_transformers_js(source, out)
+    for kind in ("F32", "Q8_0"):
+        write_gguf(source, out / f"minilm-{kind.lower()}.gguf", gguf.GGMLQuantizationType[kind])
+
+
+def write_for_transformers_js(source, out):
     (out / "onnx").mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         shutil.copy(source / name, out / name)
     model = BertModel.from_pretrained(source, add_pooling_layer=False, attn_implementation="eager").eval()
     write_onnx(model, out / "onnx" / "model.onnx", out / "onnx" / "model_quantized.onnx")
-    for kind in ("F32", "Q8_0"):
-        write_gguf(source, out / f"minilm-{kind.lower()}.gguf", gguf.GGMLQuantizationType[kind])
 
 
 def write_gguf(source, path, kind):

@@ -18,7 +18,9 @@ import llama_cpp
 import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from export_minilm import write_for_transformers_js
 
 OUT = Path(__file__).parents[3] / "build" / "peers" / "page"
 
@@ -70,38 +72,11 @@ def build_onnx(source, precision, head_dim, target):
     onnx.save(model, target)
 
 
-class LastHiddenState(torch.nn.Module):
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids, attention_mask, token_type_ids):
-        padding = (1 - attention_mask[:, None, None, :].float()) * -1e9
-        positions = torch.arange(input_ids.shape[1])[None]
-        embedded = self.model.embeddings(input_ids=input_ids, token_type_ids=token_type_ids, position_ids=positions)
-        return self.model.encoder(embedded, attention_mask=padding).last_hidden_state
-
-
-def export_minilm(folder):
-    copytree(folder, OUT / "minilm_source", dirs_exist_ok=True)
-    out = OUT / "minilm"
-    (out / "onnx").mkdir(parents=True, exist_ok=True)
-    for name in ["config.json", "tokenizer.json", "tokenizer_config.json"]:
-        copy(folder / name, out)
-    model = LastHiddenState(AutoModel.from_pretrained(folder, attn_implementation="eager").eval()).eval()
-    names = ["input_ids", "attention_mask", "token_type_ids"]
-    axes = {0: torch.export.Dim("texts", min=2), 1: torch.export.Dim("tokens", min=2)}
-    torch.onnx.export(
-        model, tuple(torch.ones(3, 9, dtype=torch.long) for _ in names), out / "onnx" / "model.onnx", dynamo=True, external_data=False,
-        input_names=names, output_names=["last_hidden_state"], dynamic_shapes={name: axes for name in names},
-    )
-    quantize_dynamic(out / "onnx" / "model.onnx", out / "onnx" / "model_quantized.onnx", weight_type=QuantType.QInt8)
-
-
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     quantize_smollm2(Path(sys.argv[1]))
     export_smollm2(Path(sys.argv[1]))
-    export_minilm(Path(sys.argv[2]))
+    copytree(sys.argv[2], OUT / "minilm_source", dirs_exist_ok=True)
+    write_for_transformers_js(Path(sys.argv[2]), OUT / "minilm")
     for path in sorted([*OUT.glob("*.gguf"), *OUT.glob("*/onnx/*")]):
         print(f"{path.relative_to(OUT)}: {path.stat().st_size:,} bytes")

@@ -5,8 +5,7 @@ import { withFieldNames } from "../../core/base/field_names.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
 import { show } from "../../core/base/show.js";
 import type { DecisionAnswer, Decisions } from "../../runtime/model/decide/answers.js";
-import * as advise from "../../core/base/advice.js";
-import { DECISION_TYPES, type DecisionQuestion } from "../../runtime/model/decide/questions.js";
+import { type DecisionQuestion, refuseType } from "../../runtime/model/decide/questions.js";
 import type { ServedModel } from "../serving/served_model.js";
 import { type DecisionFields, type DecisionServing, decideOptions } from "../serving/decision_options.js";
 import { contentOf, type DecisionContent, type DecisionInputItem, onlyWith, stateOf } from "./openai_input.js";
@@ -157,20 +156,12 @@ const fieldName =
 const KEYS = { predicate: [], choice: ["choices"], score: ["levels"] };
 
 function readQuestion(given: unknown, field: string): Asked {
-  const type = isDict(given) ? given["type"] : undefined;
+  if (!isDict(given)) return fail("INVALID_ARGUMENT", field, `must be a question (got ${show(given)})`);
+  const { type } = given;
   if (typeof type !== "string" || !Object.hasOwn(KEYS, type))
-    return fail(
-      "INVALID_ARGUMENT",
-      isDict(given) ? `${field}.type` : field,
-      isDict(given)
-        ? type === "box"
-          ? "box asks for a place in an image, and models here read text only"
-          : `must be one of ${Object.keys(KEYS).join(", ")} (got ${show(type)})`
-        : `must be a question (got ${show(given)})`,
-      DECISION_TYPES.get(type as string) === "boolean" ? advise.spell({ name: "predicate" }) : undefined,
-    );
+    return refuseType(type, `${field}.type`, Object.keys(KEYS));
   const names = ["type", "name", "instructions", ...KEYS[type as keyof typeof KEYS]];
-  const { name, instructions, choices, levels } = known(given as Record<string, unknown>, names, field);
+  const { name, instructions, choices, levels } = known(given, names, field);
   if (name !== undefined && name !== null && typeof name !== "string")
     fail("INVALID_ARGUMENT", `${field}.name`, `must be text (got ${show(name)})`);
   const shared = { name: (name as string | undefined) ?? null };

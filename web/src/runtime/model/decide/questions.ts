@@ -92,15 +92,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = { options: "criteria", choic
 
 function readQuestion(name: string, given: unknown, field: string): ReadQuestion {
   if (!isDict(given) || given instanceof Map) {
-    const isAlone = KEYS.includes(name);
-    return fail(
-      "INVALID_ARGUMENT",
-      isAlone ? "questions" : field,
-      isAlone
-        ? `must be questions by name (got one with the key ${show(name)})`
-        : `must be { type, instructions, criteria } (got ${show(given)})`,
-      isAlone ? advise.code("name it: { mine: { type, instructions, criteria } }") : undefined,
-    );
+    if (KEYS.includes(name))
+      fail(
+        "INVALID_ARGUMENT",
+        "questions",
+        `must be questions by name (got one with the key ${show(name)})`,
+        advise.code("name it: { mine: { type, instructions, criteria } }"),
+      );
+    return fail("INVALID_ARGUMENT", field, `must be { type, instructions, criteria } (got ${show(given)})`);
   }
   for (const key of Object.keys(given)) checkKey(key, KEYS, field, "a question", ELSEWHERE);
   const type = readType(given["type"], `${field}.type`);
@@ -115,18 +114,25 @@ function readQuestion(name: string, given: unknown, field: string): ReadQuestion
 function readType(given: unknown, field: string): DecisionType {
   const type = typeof given === "string" ? DECISION_TYPES.get(given) : undefined;
   if (type !== undefined) return type;
+  return refuseType(given, field, [...DECISION_TYPES.keys()]);
+}
+
+/**
+ * Refuses a type that isn't one of the names that a form of requests has.
+ * @throws INVALID_ARGUMENT @internal
+ */
+export function refuseType(given: unknown, field: string, names: readonly string[]): never {
   if (given === "box")
-    return fail(
+    fail(
       "INVALID_ARGUMENT",
       field,
       "box asks for a place in an image, and models here read text only",
-      advise.choose({ names: [...DECISION_TYPES.keys()] }),
+      advise.choose({ names }),
     );
-  return fail(
-    "INVALID_ARGUMENT",
-    field,
-    `must be one of ${[...DECISION_TYPES.keys()].join(", ")} (got ${show(given)})`,
-  );
+  const meant = DECISION_TYPES.get(given as string);
+  const same = names.find((name) => meant !== undefined && DECISION_TYPES.get(name) === meant);
+  const advised = same === undefined ? undefined : advise.spell({ name: same });
+  fail("INVALID_ARGUMENT", field, `must be one of ${names.join(", ")} (got ${show(given)})`, advised);
 }
 
 const readCriteria: Record<DecisionType, (given: unknown, field: string) => DecisionOption[]> = {
