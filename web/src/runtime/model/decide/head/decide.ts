@@ -18,7 +18,7 @@ import { type Distribution, distributionOf, meanOf } from "../readout.js";
 import { readDecideOptions } from "../settings.js";
 import { checkLength, readState } from "../state.js";
 import type { DecisionHead, MarkedTokens } from "./head.js";
-import { controlsOf, PromptWriter } from "./prompt.js";
+import { controlsOf, OPTION_TOKENS, PromptWriter } from "./prompt.js";
 import { QUESTION_TYPES } from "./row.js";
 
 /** What it needs of a model. @internal */
@@ -93,7 +93,7 @@ export async function decideByHead(
     }
     if (isCut)
       (onWarning ?? printWarning)(
-        `${field}: the question and its options are cut to ${maxHeadTokens} tokens and each option to at most 48, as this model was trained: shorten them`,
+        `${field}: the question and its options are cut to ${maxHeadTokens} tokens and each option to at most ${OPTION_TOKENS}, as this model was trained: shorten them`,
       );
   }
   const scores = await scoresOf(model, asked, adapters, signal);

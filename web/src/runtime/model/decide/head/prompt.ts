@@ -31,8 +31,8 @@ export interface MarkedPrompt {
   readonly isCut: boolean;
 }
 
-/** Tokens of an option without its marker. */
-const OPTION_TOKENS = 48;
+/** Tokens of an option without its marker. @internal */
+export const OPTION_TOKENS = 48;
 /** Tokens that are left for a question before its options are cut evenly. */
 const LEAST_LEFT = 16;
 const [LEAST_OPTION, LEAST_QUESTION] = [4, 8];
