@@ -1,23 +1,29 @@
 // The scalings that the evaluation compares, as overrides for `rw.model()` and `session.retune()`.
 import { TRAINED_LENGTH } from "./texts.mjs";
 
-const original = { original_max_position_embeddings: TRAINED_LENGTH };
+const original = (trained = TRAINED_LENGTH) => ({ original_max_position_embeddings: trained });
 
-/** Names, and the scaling as a function of the factor. Dynamic ones derive the factor from the length while reading. */
+/**
+ * Names, and the scaling as a function of the factor, of the factor that the weights were fine-tuned for, if any, and of the trained length (256).
+ * Dynamic ones derive the factor from the length while reading.
+ */
 export const scalings = {
   none: { label: "none", scaling: () => null },
   linear: { label: "PI", scaling: (factor) => ({ rope_type: "linear", factor }) },
   ntk: { label: "NTK-aware", scaling: (factor) => ({ rope_type: "ntk", factor }) },
   // with factor 1, the base follows length over trained length, as in the YaRN paper
   dynamic: { label: "dynamic NTK", scaling: () => ({ rope_type: "dynamic", factor: 1 }) },
-  ntk_by_parts: { label: "NTK-by-parts", scaling: (factor) => ({ rope_type: "ntk_by_parts", factor, ...original }) },
-  yarn: { label: "YaRN", scaling: (factor) => ({ rope_type: "yarn", factor, ...original }) },
+  ntk_by_parts: {
+    label: "NTK-by-parts",
+    scaling: (factor, _, trained) => ({ rope_type: "ntk_by_parts", factor, ...original(trained) }),
+  },
+  yarn: { label: "YaRN", scaling: (factor, _, trained) => ({ rope_type: "yarn", factor, ...original(trained) }) },
   dynamic_yarn: {
     label: "dynamic YaRN",
-    scaling: (factor, tuned) => ({
+    scaling: (factor, tuned, trained) => ({
       rope_type: "dynamic_yarn",
       factor: tuned ?? factor,
-      ...original,
+      ...original(trained),
       finetuned: tuned !== undefined,
     }),
   },

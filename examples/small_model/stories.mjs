@@ -115,7 +115,8 @@ export function* story({ seed, length, distance, reach = Infinity, questions = 0
 
 const factText = ({ thing, place }) => `The ${thing} is in the ${place}.`;
 
-const fillerText = (pick) =>
+/** A sentence that says nothing about things. `pick` draws from a list. */
+export const fillerText = (pick) =>
   pick([
     () => `${pick(names)} is ${pick(moods)}.`,
     () => `${pick(names)} ${pick(doings)}.`,

@@ -5,11 +5,14 @@ import { load } from "ropewalk/worker";
 /**
  * Runs `work` for each item on the next idle Worker.
  * @param work - `(rw, item) => promise`, where `rw` is the runtime in a Worker, of the simd build, which computes the same bits everywhere.
+ * @param most - number of Workers, each with one thread of its own.
  * @returns the results, in the order of the items.
  */
-export async function inWorkers(items, work) {
+export async function inWorkers(items, work, most = 4) {
   const workers = await Promise.all(
-    Array.from({ length: Math.min(4, items.length, availableParallelism()) }, () => load({ build: "simd" })),
+    Array.from({ length: Math.min(most, items.length, availableParallelism()) }, () =>
+      load({ build: "simd", threads: 1 }),
+    ),
   );
   const results = [];
   const queue = items.entries();

@@ -1,0 +1,100 @@
+// The arena's results as Markdown tables.
+import { mean, deviation, table } from "../small_model/tables.mjs";
+import { methods } from "./methods.mjs";
+import { bySeed, measuredOf, present, shareTasks } from "./summary.mjs";
+import { tasks } from "./tasks.mjs";
+
+/** Mean and standard deviation over seeds; empty if there is none. */
+function cellText(found, digits = 2) {
+  const known = found.filter(Number.isFinite);
+  if (known.length === 0) return "";
+  const spread = deviation(known);
+  const shown = (value) => (value < 100 ? value.toFixed(digits) : value.toPrecision(3).replace("e+", "e"));
+  return spread === undefined ? shown(mean(known)) : `${shown(mean(known))} ± ${shown(spread)}`;
+}
+
+const columnsOf = (multiples, trained) =>
+  multiples.map((multiple) => `${multiple}× (${Math.round(multiple * trained)})`);
+
+/**
+ * The tables of a model: `{ title, about, text }[]`.
+ * @param cells - all cells.
+ * @param entry - the model's, with its trained length.
+ */
+export function tablesOf(cells, entry) {
+  const own = measuredOf(cells, entry.name);
+  const weights = Object.keys(entry.weights)[0];
+  const first = own.filter((cell) => cell.weights === weights && cell.cache === "f16");
+  const byLength = (task, value) => {
+    const of = first.filter((cell) => cell.task === task);
+    const multiples = present(of, "multiple");
+    const names = present(of, "method", Object.keys(methods));
+    const rows = names.map((method) => [
+      methods[method].label,
+      ...multiples.map((multiple) => cellText(bySeed(of, { method, multiple }, value))),
+    ]);
+    return of.length === 0 ? undefined : table("", columnsOf(multiples, entry.trained), rows);
+  };
+  const parts = [
+    { title: "Loss", about: "nats per token", text: byLength("perplexity", "loss") },
+    {
+      title: "LongPPL",
+      about: "perplexity of the tokens that need a long context",
+      text: byLength("perplexity", "longPpl"),
+    },
+    ...shareTasks.map((task) => ({
+      title: capital(tasks[task].label),
+      about: "share of right answers",
+      text: byLength(task, "share"),
+    })),
+    { title: "What short texts pay", about: "texts of the trained length", text: shortTable(first, entry) },
+    { title: "Caches and weights", about: "loss, and the share of needles found", text: setupTable(own, entry) },
+  ];
+  return parts.filter(({ text }) => text !== undefined);
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** Loss and found needles in texts of the trained length, under methods that are set up for longer ones. */
+function shortTable(cells, { inside }) {
+  const of = cells.filter(({ task }) => tasks[task].short);
+  if (of.length === 0) return undefined;
+  const multiples = present(of, "multiple").filter((multiple) => multiple > 1);
+  const rows = present(of, "method", Object.keys(methods)).map((method) => {
+    const at = method === "none" ? multiples.map(() => inside) : multiples;
+    return [
+      methods[method].label,
+      ...at.map((multiple) => cellText(bySeed(of, { method, multiple, task: "short_perplexity" }, "loss"))),
+      ...at.map((multiple) => cellText(bySeed(of, { method, multiple, task: "short_multi_key" }, "share"))),
+    ];
+  });
+  const columns = ["loss", "needles"].flatMap((what) =>
+    multiples.map((multiple) => `${what}, set up for ${multiple}×`),
+  );
+  return table("", columns, rows);
+}
+
+/** The default setup beside other caches and weights. */
+function setupTable(cells, { weights, trained }) {
+  const setups = [...new Set(cells.map((cell) => `${cell.weights} ${cell.cache}`))].map((name) => name.split(" "));
+  if (setups.length === 1) return undefined;
+  const [default_] = Object.keys(weights);
+  const others = cells.filter((cell) => cell.weights !== default_ || cell.cache !== "f16");
+  const multiples = present(others, "multiple");
+  const measured = ["perplexity", "multi_key"].filter((task) => others.some((cell) => cell.task === task));
+  const rows = present(others, "method", Object.keys(methods)).flatMap((method) =>
+    setups.sort().map(([format, cache]) => [
+      `${methods[method].label}, weights ${format}, cache ${cache}`,
+      ...measured.flatMap((task) =>
+        multiples.map((multiple) => {
+          const of = { weights: format, cache, method, multiple, task };
+          return cellText(bySeed(cells, of, task === "perplexity" ? "loss" : "share"), task === "perplexity" ? 3 : 2);
+        }),
+      ),
+    ]),
+  );
+  const columns = measured.flatMap((task) =>
+    columnsOf(multiples, trained).map((column) => `${task === "perplexity" ? "loss" : "needles"}, ${column}`),
+  );
+  return table("", columns, rows);
+}
