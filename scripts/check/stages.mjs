@@ -64,9 +64,9 @@ export const stages = {
 
   async browser() {
     await buildPackage();
-    // one file at a time: a browser uses all processors
     await step("site", buildSite);
-    for (const name of ["browser", "bundlers", "examples", "files", "site"]) await nodeTests(name, { concurrency: 1 });
+    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name);
+    await nodeTests("site", { concurrency: 1 }); // its pages run a model on all processors, within a time
   },
 
   async types() {
@@ -83,11 +83,14 @@ export const stages = {
 
   async lint() {
     await buildPackage(); // the site's types come from it
-    await check("TypeScript of the site", checkSiteTypes);
-    await check("ESLint", () => checkCode());
-    await check("Prettier", () => checkPrettier());
-    await check("clang-format", checkClangFormat);
-    await check("TypeDoc", checkDocumentation);
+    // each of these runs in one thread
+    await Promise.all([
+      check("ESLint", () => checkCode()),
+      check("TypeScript of the site", checkSiteTypes)
+        .then(() => check("Prettier", () => checkPrettier()))
+        .then(() => check("clang-format", checkClangFormat))
+        .then(() => check("TypeDoc", checkDocumentation)),
+    ]);
   },
 
   async frameworks() {
