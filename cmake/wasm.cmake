@@ -23,7 +23,6 @@ set_source_files_properties(
   src/rope/kernels/rotate_wasmsimd.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
 set_source_files_properties(
-  src/attention/attention_weigh_wasmsimd.cpp
   src/attention/linear_attention.cpp
   src/quantize/k_blocks.cpp
   src/recurrence/causal_convolution.cpp

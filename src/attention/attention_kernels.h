@@ -68,20 +68,22 @@ struct SoftmaxState {
   float sum;      // of exp(score - maximum)
 };
 
-// Converts a row of scores to weights. s = score · scale, then soft_cap · tanh(s / soft_cap) unless soft_cap is 0, then plus bias. The
+// Converts rows of scores to weights. s = score · scale, then soft_cap · tanh(s / soft_cap) unless soft_cap is 0, then plus bias. The
 // weight is exp(s - maximum) for keys in [first, last), which must not be empty, and 0 for the other keys of the block. Weights are stored
-// times `unit`, a power of two.
-struct WeighRow {
-  float* scores;      // [kBlockTokens], overwritten by the weights
-  const float* bias;  // [kBlockTokens], or null
+// times `unit`, a power of two from 1 to kF16Unit.
+struct WeighRows {
+  float* scores;  // [rows][kBlockTokens], overwritten by the weights
+  int rows;
+  const float* bias;  // [kBlockTokens], the same for all rows, or null
   int first;
   int last;
   float scale;
   float soft_cap;
   float unit = 1;
 };
-// Updates `state` and returns the correction: the factor for sums made before this block. Four partial sums as in ScoreBlock.
-using Weigh = float (*)(const WeighRow& row, SoftmaxState& state);
+// Updates the states of the rows and writes their corrections: the factors for sums made before this block. Four partial sums as in
+// ScoreBlock.
+using Weigh = void (*)(const WeighRows& rows, SoftmaxState* states, float* corrections);
 
 // out[row] = out[row] · corrections[row] + sum over keys of weights[row][key] · values[key], in the order of the keys.
 template <class Element>

@@ -307,17 +307,13 @@ void Pass::weigh(int token, int first_head, SlotRange range, float unit, float* 
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
-  float bias[kBlockTokens];
-  WeighRow row = {scores,
-                  encoder_.has_bias() ? bias : nullptr,
-                  seen.first - first_read(range),
-                  seen.last - first_read(range),
-                  scale,
-                  static_cast<float>(options_.soft_cap),
-                  unit};
-  for (int g = 0; g < group_; ++g, row.scores += kBlockTokens) {
-    if (encoder_.has_bias()) encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
-    corrections[g] = kernels_.weigh(row, states[g]);
+  const int first = seen.first - first_read(range), last = seen.last - first_read(range);
+  const float soft_cap = static_cast<float>(options_.soft_cap);
+  if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);
+  for (int g = 0; g < group_; ++g) {
+    float bias[kBlockTokens];
+    encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
+    kernels_.weigh({scores + g * kBlockTokens, 1, bias, first, last, scale, soft_cap, unit}, states + g, corrections + g);
   }
 }
 

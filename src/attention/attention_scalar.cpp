@@ -93,25 +93,29 @@ void score(const ScoreBlockOf<Element>& block) {
   }
 }
 
-float weigh(const WeighRow& row, SoftmaxState& state) {
+float weigh_row(const WeighRows& row, float* scores, SoftmaxState& state) {
   float maximum = state.maximum;
   for (int n = row.first; n < row.last; ++n) {
-    float s = row.scores[n] * row.scale;
+    float s = scores[n] * row.scale;
     if (row.soft_cap != 0) s = row.soft_cap * tanh_f32(s / row.soft_cap);
     if (row.bias != nullptr) s = s + row.bias[n];
-    row.scores[n] = s;
+    scores[n] = s;
     maximum = s > maximum ? s : maximum;
   }
   const float correction = exp_f32(state.maximum - maximum);
   float sum[4] = {};
   for (int n = 0; n < kBlockTokens; ++n) {
-    const float weight = n >= row.first && n < row.last ? exp_f32(row.scores[n] - maximum) : 0;
-    row.scores[n] = weight * row.unit;
+    const float weight = n >= row.first && n < row.last ? exp_f32(scores[n] - maximum) : 0;
+    scores[n] = weight * row.unit;
     sum[n % 4] = sum[n % 4] + weight;
   }
   state.maximum = maximum;
   state.sum = state.sum * correction + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   return correction;
+}
+
+void weigh(const WeighRows& rows, SoftmaxState* states, float* corrections) {
+  for (int row = 0; row < rows.rows; ++row) corrections[row] = weigh_row(rows, rows.scores + row * kBlockTokens, states[row]);
 }
 
 template <class Element>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attention/attention_products_simd.h"
+#include "attention/attention_weigh_simd.h"
 #include "base/storage_wasmsimd.h"
 
 namespace ropewalk {
@@ -91,12 +92,6 @@ void load_block_rows_simd(const StoredRows& rows, const void* stored, float* flo
   }
 }
 
-inline float largest_of(v128_t values) {
-  const v128_t two = wasm_f32x4_pmax(values, wasm_i32x4_shuffle(values, values, 2, 3, 0, 1));
-  const v128_t one = wasm_f32x4_pmax(two, wasm_i32x4_shuffle(two, two, 1, 0, 3, 2));
-  return wasm_f32x4_extract_lane(one, 0);
-}
-
 inline float largest_magnitude(const float* floats) {
   v128_t largest = wasm_f32x4_splat(0);
   for (int i = 0; i < kQuantBlockSize; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(floats + i)));
@@ -150,9 +145,6 @@ void store_block_rows_simd(const StoredRows& rows, const float* floats, void* st
   }
 }
 
-// attention_weigh_wasmsimd.cpp
-float weigh_simd(const WeighRow& row, SoftmaxState& state);
-
 template <class Arithmetic>
 constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_rows) {
   return {
@@ -161,7 +153,7 @@ constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_
       {store_rows_simd<float>, store_rows_simd<Float16>, store_rows_simd<BFloat16>, store_block_rows_simd<Q8Block>,
        store_block_rows_simd<Q4Block>},
       score_simd<Arithmetic, float>,
-      weigh_simd,
+      weigh_simd<Arithmetic>,
       blend_simd<Arithmetic, float>,
       score_simd<Arithmetic, Float16>,
       blend_simd<Arithmetic, Float16>,

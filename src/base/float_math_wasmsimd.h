@@ -3,6 +3,7 @@
 
 #include <wasm_simd128.h>
 
+#include "base/add_product.h"
 #include "base/float_math.h"
 
 namespace ropewalk {
@@ -23,27 +24,29 @@ class LoadedFloats {
   const float* values_;
 };
 
-// sum · x + c[First], times x, + c[First + 1], and so on, to c[Last], each step rounded twice.
-template <int First, int Last, int Count>
+// sum · x + c[First], times x, + c[First + 1], and so on, to c[Last], each step rounded as Arithmetic says (add_product.h).
+template <int First, int Last, class Arithmetic = MultiplyThenAdd, int Count>
 inline v128_t polynomial(const LoadedFloats<Count>& c, v128_t x, v128_t sum) {
-  sum = wasm_f32x4_add(wasm_f32x4_mul(sum, x), c[First]);
+  sum = Arithmetic::add_product(c[First], sum, x);
   if constexpr (First == Last)
     return sum;
   else
-    return polynomial<First + 1, Last>(c, x, sum);
+    return polynomial<First + 1, Last, Arithmetic>(c, x, sum);
 }
 
-inline v128_t exp_f32x4(v128_t x) {
+// exp(x) · unit. The unit is a power of two from 1 to 2^112, so that it doesn't round.
+template <class Arithmetic = MultiplyThenAdd>
+inline v128_t exp_f32x4(v128_t x, v128_t unit = wasm_f32x4_splat(1)) {
   static constexpr float kConstants[] = {0x1.715476p+0f, 0x1.8p23f,  0x1.62ep-1f, 0x1.0bfbe8p-15f,
                                          1.0f / 5040,    1.0f / 720, 1.0f / 120,  1.0f / 24,
                                          1.0f / 6,       0.5f,       1,           kExpUnderflow};
   const LoadedFloats c(kConstants);
-  const v128_t shifted = wasm_f32x4_add(wasm_f32x4_mul(x, c[0]), c[1]);
+  const v128_t shifted = Arithmetic::add_product(c[1], x, c[0]);
   const v128_t n = wasm_f32x4_sub(shifted, c[1]);
-  const v128_t r = wasm_f32x4_sub(wasm_f32x4_sub(x, wasm_f32x4_mul(n, c[2])), wasm_f32x4_mul(n, c[3]));
-  const v128_t sum = polynomial<5, 9>(c, r, c[4]), one = c[10];
-  const v128_t exp_r = wasm_f32x4_add(wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_mul(sum, r), r), r), one);
-  const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted, 23), one);  // the bits of 1
+  const v128_t r = Arithmetic::subtract_product(Arithmetic::subtract_product(x, n, c[2]), n, c[3]);
+  const v128_t sum = polynomial<5, 9, Arithmetic>(c, r, c[4]);
+  const v128_t exp_r = wasm_f32x4_add(Arithmetic::add_product(r, wasm_f32x4_mul(sum, r), r), c[10]);
+  const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted, 23), unit);
   return wasm_v128_andnot(wasm_f32x4_mul(exp_r, power), wasm_f32x4_lt(x, c[11]));
 }
 

@@ -13,18 +13,29 @@ const DTYPES = {
   q8_0: { bytes: 34 / 32, target: 0.3 },
   q4_0: { bytes: 18 / 32, target: 0.3 },
 };
-/** For which there is a loop of nothing but loads and multiply-adds, in the order of DType. */
+/** For which there is a loop of nothing but loads, multiply-adds and exponentials, in the order of DType. */
 const BOUND_DTYPES = ["f32", "f16"];
+/** Shapes of models: query heads, key heads and head_dim of SmolLM2-135M, Qwen2.5-0.5B, Qwen3-0.6B and of larger models. */
+const SHAPES = [
+  [9, 3, 64],
+  [14, 2, 64],
+  [16, 8, 128],
+  [HEADS, KV_HEADS, HEAD_DIM],
+];
 const CHUNK = 512; // tokens appended at a time
+const BLOCK = 32; // keys of a page
+const ROWS = 256; // of cos and sin that a retune computes before it rotates their keys
+const ROTATED = ["f32", "f16", "bf16"]; // in the order of DType
 const MB = 1 << 20;
 
 /** Takes the arguments of runCases (cases.mjs). */
 export function runAttentionCases({ rw, module, report }) {
   promptMemory(rw, report); // first, as wasm memory never shrinks, so growth in earlier cases would hide this one's
   for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
+  for (const dtype of BOUND_DTYPES) for (const shape of SHAPES) againstLoop(rw, module, dtype, shape, report);
   window(rw, report);
   prompt(rw, module, report);
-  for (const dtype of ["f32", "f16", "bf16"]) {
+  for (const dtype of ROTATED) {
     for (const pairing of ["half", "interleaved"]) retune(rw, module, { dtype, pairing }, report);
   }
   linear(rw, report);
@@ -41,8 +52,8 @@ function cacheOf(rw, options) {
   return rw.kvCache({ rope: ROPE, kvHeads: KV_HEADS, maxLength: 40000, keys: "rotated", ...options });
 }
 
-function fillCache(rw, cache, tokens) {
-  const kv = fill(rw.tensor([CHUNK, KV_HEADS, HEAD_DIM]));
+function fillCache(rw, cache, tokens, shape = [KV_HEADS, HEAD_DIM]) {
+  const kv = fill(rw.tensor([CHUNK, ...shape]));
   while (cache.length < tokens) cache.append({ k: kv, v: kv, layout: "thd" });
   kv.dispose();
   return cache;
@@ -75,13 +86,13 @@ function oneToken(rw, module, dtype, tokens, report) {
   const bytes = Math.round(2 * tokens * KV_HEADS * HEAD_DIM * DTYPES[dtype].bytes);
   const source = rw.tensor([bytes / 4]);
   const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
-  const rows = 2 * tokens * KV_HEADS;
+  const shape = [HEADS / KV_HEADS, HEAD_DIM, (2 * tokens * KV_HEADS) / BLOCK];
   const [queries, stored] = [q.data.byteOffset, source.data.byteOffset];
   const results = race(
     {
       ...bounds(module, stored, bytes, 2 * tokens * HEADS * HEAD_DIM),
       ...(BOUND_DTYPES.includes(dtype) && {
-        loop: (repeats) => module._attend_bound(stored, BOUND_DTYPES.indexOf(dtype), rows, queries, repeats),
+        loop: (repeats) => module._attend_bound(stored, BOUND_DTYPES.indexOf(dtype), ...shape, queries, repeats),
       }),
       rotated: attend(rotated),
       raw: attend(raw),
@@ -97,7 +108,7 @@ function oneToken(rw, module, dtype, tokens, report) {
   });
   if (results.loop)
     report({
-      name: `${at}: share of a loop of nothing but its loads and multiply-adds`,
+      name: `${at}: share of a loop of nothing but its loads, multiply-adds and exponentials`,
       value: ratio(results, "loop", "rotated"),
       unit: "×",
       target: 0.9,
@@ -110,6 +121,31 @@ function oneToken(rw, module, dtype, tokens, report) {
     better: "less",
   });
   for (const object of [rotated, raw, q, out, source]) object.dispose();
+}
+
+/** One token over the keys of a chunk, which fit into a cache, beside a loop of nothing but the inner work. */
+function againstLoop(rw, module, dtype, [heads, kvHeads, headDim], report) {
+  const rope = { ...ROPE, head_dim: headDim };
+  const cache = fillCache(rw, rw.kvCache({ rope, kvHeads, maxLength: CHUNK, dtype }), CHUNK, [kvHeads, headDim]);
+  const q = fill(rw.tensor([1, heads, headDim]));
+  const out = rw.tensor([1, heads, headDim]);
+  const source = rw.tensor([2 * CHUNK * kvHeads * headDim]);
+  const [stored, queries] = [source.data.byteOffset, q.data.byteOffset];
+  const shape = [heads / kvHeads, headDim, (2 * CHUNK * kvHeads) / BLOCK];
+  const results = race(
+    {
+      loop: (repeats) => module._attend_bound(stored, BOUND_DTYPES.indexOf(dtype), ...shape, queries, repeats),
+      attend: repeatedly(() => cache.attend(q, { layout: "thd", out })),
+    },
+    { rounds: 31 },
+  );
+  report({
+    name: `one token, ${CHUNK} keys in a cache, ${dtype}, ${heads}/${kvHeads} heads of ${headDim}: share of that loop`,
+    value: ratio(results, "loop", "attend"),
+    unit: "×",
+    target: 0.9,
+  });
+  for (const object of [cache, q, out, source]) object.dispose();
 }
 
 function window(rw, report) {
@@ -166,10 +202,21 @@ function retune(rw, module, { dtype, pairing }, report) {
   const cache = fillCache(rw, cacheOf(rw, { dtype, rope }), tokens);
   const elements = tokens * KV_HEADS * HEAD_DIM;
   const keys = rw.tensor([elements], dtype);
+  const angles = rw.rope(yarn);
+  const [cos, sin] = [0, 0].map(() => rw.tensor([ROWS, HEAD_DIM / 2]));
+  const positions = Array.from({ length: tokens / ROWS }, (_, i) =>
+    Float64Array.from({ length: ROWS }, (_, j) => i * ROWS + j),
+  );
+  const rotateKeys = () =>
+    module._rotate_bound(keys.data.byteOffset, pairing !== "half", ROTATED.indexOf(dtype), elements, 1);
   let next = yarn;
   const results = race(
     {
       limit: (repeats) => module[`_multiply_${dtype}`](keys.data.byteOffset, elements, 1, repeats),
+      bound: repeatedly(() => {
+        for (const chunk of positions) angles.table(chunk, { out: { cos, sin } });
+        rotateKeys();
+      }),
       retune: repeatedly(() => {
         cache.retune({ rope: next });
         next = next === yarn ? rope : yarn;
@@ -183,8 +230,13 @@ function retune(rw, module, { dtype, pairing }, report) {
     unit: "×",
     target: 0.5,
   });
-  cache.dispose();
-  keys.dispose();
+  report({
+    name: `the same, ${dtype}, ${pairing}, share of its bound (rows of cos and sin, and loads, arithmetic and stores of the keys)`,
+    value: ratio(results, "bound", "retune"),
+    unit: "×",
+    target: 0.9,
+  });
+  for (const object of [cache, keys, angles, cos, sin]) object.dispose();
 }
 
 function promptMemory(rw, report) {

@@ -4,10 +4,13 @@
 #include <emscripten.h>
 #include <wasm_simd128.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "attention/attention_products_simd.h"
 #include "base/add_product.h"
+#include "base/float_math_wasmsimd.h"
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
 #include "rope/kernels/rotate_simd.h"
@@ -65,24 +68,35 @@ void bound_interleaved(Element* x, int count, int repeats) {
   }
 }
 
-constexpr int kBoundHeads = 4, kBoundDim = 128;
+// Products of a block of keys, or of values: as many loads and multiply-adds.
+template <class Element, int Heads>
+void bound_products(const ScoreBlockOf<Element>& block, const Operands<Element>& operands, int row, v128_t* sums) {
+  constexpr int kRows = Heads > 4 ? 4 : Heads, kKeys = kRows <= 2 ? 4 : kRows == 3 ? 3 : 2;
+  ROPEWALK_ROLLED for (int n = 0; n < kBlockTokens; n += kKeys) {
+    const int first = n + kKeys <= kBlockTokens ? n : kBlockTokens - kKeys;
+    multiply_rows<Arithmetic, Element, kRows, kKeys>(block, operands, row, first, sums + row * kBlockTokens);
+  }
+  if constexpr (Heads > 4) bound_products<Element, Heads - 4>(block, operands, row + 4, sums);
+}
 
-template <class Element>
-float bound_attention(const Element* rows, int count, const float* queries, int repeats) {
-  constexpr int kFetched = 32768 / (kBoundDim * sizeof(Element));
+// Keys of a head and their values in turn, a block of each.
+template <class Element, int Heads>
+float bound_attention(const Element* rows, int dim, int blocks, const float* queries, int repeats) {
+  const int fetched = 32768 / static_cast<int>(kBlockTokens * dim * sizeof(Element));  // blocks at a time
   const Operands<Element> operands;
-  v128_t sums[kBoundHeads * kBlockTokens] = {};
+  v128_t sums[Heads * kBlockTokens] = {}, weights[Heads * kBlockTokens / 4];
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (int first = 0; first < count; first += kBlockTokens) {
-      const Element* keys = rows + first * kBoundDim;
-      if (first % kFetched == 0) touch_lines(reinterpret_cast<const char*>(keys), kFetched * kBoundDim * sizeof(Element));
-      const ScoreBlockOf<Element> block = {queries, kBoundDim, kBoundHeads, keys, kBoundDim, kBlockTokens, kBoundDim, nullptr};
-      ROPEWALK_ROLLED for (int n = 0; n < kBlockTokens; n += 2) {
-        multiply_rows<Arithmetic, Element, kBoundHeads, 2>(block, operands, 0, n, sums);
+    for (int index = 0; index < blocks; ++index) {
+      const Element* stored = rows + static_cast<std::ptrdiff_t>(index) * kBlockTokens * dim;
+      if (index % fetched == 0) {
+        touch_lines(reinterpret_cast<const char*>(stored), std::min(fetched, blocks - index) * kBlockTokens * dim * sizeof(Element));
       }
+      bound_products<Element, Heads>({queries, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, operands, 0, sums);
+      if (index % 2 != 0) continue;
+      ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; ++i) weights[i] = exp_f32x4<Arithmetic>(sums[i]);
     }
   }
-  return sum_of(sums[0]);
+  return sum_of(wasm_f32x4_add(sums[0], weights[0]));
 }
 
 }  // namespace
@@ -116,11 +130,19 @@ EMSCRIPTEN_KEEPALIVE void rotate_bound(void* x, bool interleaved, int dtype, int
   if (static_cast<DType>(dtype) == DType::bf16) run(static_cast<BFloat16*>(x));
 }
 
-// Bound of a token's attention: nothing but the loads and multiply-adds of four query heads and `count` keys or values of 128 elements, a
-// multiple of 256. They are fetched ahead, like those of a cache.
-EMSCRIPTEN_KEEPALIVE float attend_bound(const void* rows, int dtype, int count, const float* queries, int repeats) {
-  if (static_cast<DType>(dtype) == DType::f32) return bound_attention(static_cast<const float*>(rows), count, queries, repeats);
-  return bound_attention(static_cast<const Float16*>(rows), count, queries, repeats);
+// Bound of a token's attention: nothing but the loads, multiply-adds and exponentials of `heads` query heads (2, 3, 4 or 7) that share a
+// key head, over `blocks` blocks of 32 keys or values of `dim` elements, a multiple of four. They are fetched ahead, like those of a cache.
+EMSCRIPTEN_KEEPALIVE float attend_bound(const void* rows, int dtype, int heads, int dim, int blocks, const float* queries, int repeats) {
+  const auto run = [&](const auto* elements) {
+    using Element = std::remove_cvref_t<decltype(*elements)>;
+    switch (heads) {
+      case 2: return bound_attention<Element, 2>(elements, dim, blocks, queries, repeats);
+      case 3: return bound_attention<Element, 3>(elements, dim, blocks, queries, repeats);
+      case 4: return bound_attention<Element, 4>(elements, dim, blocks, queries, repeats);
+      default: return bound_attention<Element, 7>(elements, dim, blocks, queries, repeats);
+    }
+  };
+  return static_cast<DType>(dtype) == DType::f32 ? run(static_cast<const float*>(rows)) : run(static_cast<const Float16*>(rows));
 }
 
 EMSCRIPTEN_KEEPALIVE void copy_bytes(void* target, const void* source, int bytes, int repeats) {

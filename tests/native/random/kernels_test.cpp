@@ -119,7 +119,7 @@ TEST(RandomKernels, SoftmaxWeights) {
     const auto weighed_by = [&](const AttentionKernels& kernels) {
       Result result = {Unaligned<float>(kBlockTokens, offset), before, 0};
       result.weights.copy_from(scores);
-      result.correction = kernels.weigh({result.weights.data(), added, first, last, scale, cap}, result.state);
+      kernels.weigh({result.weights.data(), 1, added, first, last, scale, cap}, &result.state, &result.correction);
       EXPECT_TRUE(result.weights.guards_are_intact());
       return result;
     };
