@@ -29,6 +29,7 @@ const entries = [
   "doctor",
   "doctor.node",
   "openai",
+  "search",
   "ai_sdk",
   "worker",
   "worker.node",
@@ -41,7 +42,7 @@ entries.push(
 );
 
 // The entries that have types; package.json names them in "exports".
-const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai", "ai_sdk"];
+const typedEntries = ["index", "inline", "worker", "worker_inline", "doctor", "openai", "search", "ai_sdk"];
 
 // Libraries that call require(), which ES modules don't have. Each is bundled into a module first.
 const nodeLibraries = ["commander", "cli-progress", "linkedom"];

@@ -1,8 +1,8 @@
-"""Trains the small model, or fine-tunes it under YaRN, on stories from print_stories.mjs. Seeded, on a CPU.
+"""Trains the small model, or fine-tunes it in longer windows, on stories from print_stories.mjs. Seeded, on a CPU.
 
     python examples/small_model/train.py --out build/small_model      from scratch, windows of 256 tokens
     python examples/small_model/train.py --out build/small_model_yarn --from build/small_model --factor 4 --steps 300 --rate 3e-4
-                                                                      fine-tuned in windows of 1,024
+                                                                      fine-tuned in windows of 1,024 under YaRN, or another --method
 
 Writes a transformers model folder (config.json, model.safetensors in f32) and training.json: the loss curve, the time and the machine.
 """
@@ -13,8 +13,9 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, LlamaConfig, SmolLM3Config
 
+from extended_rope import METHODS, rope_parameters
 from initial_weights import begin
 
 HERE = Path(__file__).parent
@@ -32,7 +33,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--from", dest="start", type=Path, help="a folder to go on from")
-    parser.add_argument("--factor", type=float, default=1, help="YaRN factor; windows are as many times longer")
+    parser.add_argument("--factor", type=float, default=1, help="factor of the scaling; windows are as many times longer")
+    parser.add_argument("--method", choices=METHODS, default="yarn", help="how a factor above 1 is reached")
+    parser.add_argument("--searched", type=Path, help="config.json of `ropewalk search`, for longrope")
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--rate", type=float, default=1e-3, help="highest learning rate of AdamW")
     parser.add_argument("--seed", type=int, default=1)
@@ -42,11 +45,11 @@ def main():
     torch.use_deterministic_algorithms(True)
     tokenizer = Tokenizer.from_file(str(HERE / "tokenizer.json"))
     length = int(TRAINED_LENGTH * options.factor)
-    config = configuration(tokenizer, options.factor)
+    config = configuration(tokenizer, options)
     if options.start:
-        model = LlamaForCausalLM.from_pretrained(options.start, config=config, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(options.start, config=config, dtype=torch.float32)
     else:
-        model = LlamaForCausalLM(config)
+        model = AutoModelForCausalLM.from_config(config)
         begin(model)
     repetitions_until = 0 if options.start else options.steps // 3
     print(f"{model.num_parameters():,} weights, windows of {length}", flush=True)
@@ -72,19 +75,20 @@ def main():
                 model.save_pretrained(options.out)
 
     model.save_pretrained(options.out)
-    record.write(options.out, seed=options.seed, steps=options.steps, tokens=options.steps * TOKENS_A_STEP, windows_of=length)
+    record.write(options.out, seed=options.seed, steps=options.steps, tokens=options.steps * TOKENS_A_STEP, windows_of=length, **({"method": options.method} if options.factor > 1 else {}))
 
 
-def configuration(tokenizer, factor):
-    rope = {"rope_type": "default", "rope_theta": 10000.0}
-    if factor > 1:
-        rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": factor, "original_max_position_embeddings": TRAINED_LENGTH}
-    return LlamaConfig(
+def configuration(tokenizer, options):
+    drops = options.factor > 1 and options.method == "drope"
+    numbers = dict(
         attn_implementation="eager",  # on a CPU the backward pass of the fused one is slower
         vocab_size=tokenizer.get_vocab_size(), hidden_size=128, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4,
-        head_dim=32, max_position_embeddings=int(TRAINED_LENGTH * factor), rms_norm_eps=1e-5, rope_parameters=rope, tie_word_embeddings=True,
+        head_dim=32, max_position_embeddings=int(TRAINED_LENGTH * options.factor), rms_norm_eps=1e-5, tie_word_embeddings=True,
         bos_token_id=0, eos_token_id=0, pad_token_id=None,
     )
+    if drops:  # SmolLM3 is a Llama that lists the layers without RoPE
+        return SmolLM3Config(**numbers, no_rope_layers=[0] * 4, use_sliding_window=False)
+    return LlamaConfig(**numbers, rope_parameters=rope_parameters(options, TRAINED_LENGTH))
 
 
 def windows_of(tokenizer, length, seed):

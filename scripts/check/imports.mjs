@@ -35,12 +35,13 @@ export const packageFolders = {
     ...before("apps", "serving", "decisions"),
   ],
   "apps/ai_sdk": [...before("core", "base"), ...before("runtime", "grammar", "text", "model"), "apps/serving"],
+  "apps/search": [...allOfCore, ...before("runtime", "model", "ropewalk")],
   "apps/doctor": [...allOfCore, ...before("runtime", "files", "model", "ropewalk")],
   // a program that uses the package as others do
   "apps/cli": [
     ...allOfCore,
     ...before("runtime", "files", "text", "grammar", "model", "ropewalk"),
-    ...before("apps", "doctor", "serving", "decisions", "openai"),
+    ...before("apps", "doctor", "serving", "decisions", "openai", "search"),
     "entries",
   ],
 };
@@ -62,7 +63,7 @@ const layers = {
 
 /** The entries of the package: the only files of web/src/ outside a folder. */
 const packageEntries =
-  /^(api|index|inline|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
+  /^(api|index|inline|worker|worker_inline|worker_thread|worker_thread_inline|doctor|openai|search|ai_sdk|cli)(\.node|\.workerd)?\.ts$/;
 
 /** Libraries that are bundled into the package: all but leven in files that are fetched only when they are used. */
 const bundledLibraries = ["leven", "comlink", "comlink/dist/esm/node-adapter.mjs"];

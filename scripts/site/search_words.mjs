@@ -14,6 +14,7 @@ export const SEARCH_WORDS = {
   "apps/hub.md": "HuggingFace Hugging-Face hf Hub download mirror HF_TOKEN token offline cache_dir quantization Q4_K_M",
   "apps/openai.md":
     "OpenAI tools tool-calls tool_calls function-calling serve server REST API endpoint /v1/chat/completions llama-server ollama http",
+  "apps/scaling_search.md": "LongRoPE LongRoPE2 long_factor evolutionary needle context-extension rescale-factors",
   "apps/ai_sdk.md": "Vercel AI-SDK generateText streamText provider",
   "apps/structured_output.md": "JSON json_schema response_format grammar GBNF regex choices constrained guided zod",
   "apps/decisions.md":

@@ -19,6 +19,7 @@ const COMMANDS = [
   "decide",
   "serve",
   "perplexity",
+  "search",
   "trace",
   "convert",
   "bench",

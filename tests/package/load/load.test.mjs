@@ -186,6 +186,7 @@ test("all exports of the shapes that apps know", async () => {
   const exportsOf = async (entry) => Object.keys(await import(entry)).sort();
   assert.deepEqual(await exportsOf("ropewalk/openai"), ["errorResponse", "openai"]);
   assert.deepEqual(await exportsOf("ropewalk/ai-sdk"), ["createRopewalk"]);
+  assert.deepEqual(await exportsOf("ropewalk/search"), ["needleTexts", "searchRope"]);
 });
 
 test("all exports of the package", async () => {

@@ -66,6 +66,7 @@ test("the exported subpaths resolve, and no others", () => {
   assert.ok(import.meta.resolve("ropewalk/worker_thread.js").endsWith("/dist/worker_thread.js"));
   assert.ok(import.meta.resolve("ropewalk/doctor").endsWith("/dist/doctor.node.js"));
   assert.ok(import.meta.resolve("ropewalk/openai").endsWith("/dist/openai.js"));
+  assert.ok(import.meta.resolve("ropewalk/search").endsWith("/dist/search.js"));
   assert.ok(import.meta.resolve("ropewalk/ai-sdk").endsWith("/dist/ai_sdk.js"));
   for (const name of ["dist/index.js", "wasm/ropewalk.js", "config/flatten.js"])
     assert.throws(() => import.meta.resolve(`ropewalk/${name}`), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });

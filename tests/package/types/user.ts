@@ -32,6 +32,7 @@ import { type Diagnosis, diagnose, type Finding } from "ropewalk/doctor";
 import { load as loadInline } from "ropewalk/inline";
 import { load as loadInlineWorker } from "ropewalk/worker/inline";
 import { type ChatCompletion, openai } from "ropewalk/openai";
+import { type FoundRope, needleTexts, searchRope, type SearchEvaluation } from "ropewalk/search";
 import { load as loadInWorker, type WorkerModel, type WorkerRopewalk } from "ropewalk/worker";
 
 export async function useEverything(signal: AbortSignal): Promise<string> {
@@ -247,6 +248,15 @@ export async function useDecisions(model: Model): Promise<string> {
   const questions: DecisionQuestions = new Map([["mine", { type: "choice", criteria: ["a", "b"] }]]);
   const mine: DecisionAnswer | undefined = (await model.decide({ a: 1 }, questions)).answers["mine"];
   return [answers.topic.choice, level, probability, none, mine?.type].join();
+}
+
+export async function useSearch(rw: Ropewalk, model: WorkerModel | Model, signal: AbortSignal): Promise<FoundRope> {
+  const texts = await needleTexts(model.tokenizer, { length: 4096, filler: "A text." });
+  const evaluated: SearchEvaluation[] = [];
+  const onEvaluation = (evaluation: SearchEvaluation): number => evaluated.push(evaluation);
+  const { rope, compared } = await searchRope(rw, model, { length: 4096, texts, evaluated, onEvaluation, signal });
+  (model as Model).session().retune(compared[0]?.rope ?? rope);
+  return rope;
 }
 
 export async function useOpenAi(model: WorkerModel | Model, signal: AbortSignal): Promise<string> {

@@ -7,6 +7,8 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   contextLength: ["context", "window"],
   length: ["context"],
   seqLen: ["context"],
+  seconds: ["time"],
+  filler: ["text"],
   layer_type: ["layerType"],
   "kv.dtype": ["kv"],
   "dry.multiplier": ["dry"],

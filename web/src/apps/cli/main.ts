@@ -16,6 +16,7 @@ import { addPerplexity } from "./perplexity/perplexity.js";
 import { addPlot } from "./plot/plot.js";
 import { chooseHub } from "./hub_options.js";
 import { exitCodeOf, reportError } from "./report_error.js";
+import { addSearch } from "./search/search.js";
 import { addServe } from "./serve/serve.js";
 import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
@@ -34,6 +35,7 @@ const COMMANDS = [
   addDecide,
   addServe,
   addPerplexity,
+  addSearch,
   addTrace,
   addConvert,
   addModels,

@@ -37,6 +37,14 @@ export function parseNumber(min = -Infinity, max = Infinity, must = "Must"): (te
   };
 }
 
+/** Parses a duration such as 90s, 25m or 2h. Returns seconds. */
+export function parseDuration(text: string): number {
+  const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(text.trim()) ?? [];
+  const seconds = Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError("Must be a number above 0 with s, m or h, for example 25m.");
+}
+
 /** Parses a number above `min`. */
 export function parseNumberAbove(min: number): (text: string) => number {
   return (text) => {

@@ -3,7 +3,7 @@ import progress from "cli-progress";
 import { formatBytes, formatNumber } from "./format.js";
 
 /** What a bar counts, in the plural. Bytes are shown as MiB. */
-export type Unit = "bytes" | "tokens" | "texts" | "tensors" | "rounds";
+export type Unit = "bytes" | "tokens" | "texts" | "tensors" | "rounds" | "candidates";
 
 /** A progress bar. */
 export interface ProgressBar {
