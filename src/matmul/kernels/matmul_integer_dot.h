@@ -46,7 +46,8 @@ struct WordDot {
   template <class Block>
   static constexpr int kOffset = Block::kOffset;
   template <class Block>
-  static constexpr int kTileOffset = Block::kSubScales ? 0 : Block::kOffset;
+  static constexpr int kTileOffset = Block::kScalesOf16 ? Block::kOffset : 0;
+  static constexpr bool kSubtractsOffsets = true;  // while unpacking for tiles, unless there are two scales in a group
   using Element = std::int16_t;
   static constexpr int kSteps = 16, kUnitSteps = 2, kElementsPerStep = 2;
 
@@ -86,7 +87,7 @@ struct WordDot {
   template <class Block>
   static constexpr int kTogether = kUnits;
 
-  // Sub-scales, and the offsets that they multiply, are applied to the words, which are large enough: the largest product is 32 · 128.
+  // Offsets, and sub-scales that multiply them, are applied to the words, which are large enough: the largest product is 32 · 128.
   template <int Part, class Block>
   static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
     for (int run = 0; run < Block::kRuns; ++run) {
@@ -94,9 +95,10 @@ struct WordDot {
         const v128_t quants = block.template quants<Part, Unit>(outer, run);
         v128_t words[kUnitSteps] = {even(quants), odd(quants)};
         for (int i = 0; i < kUnitSteps; ++i, weights += 32) {
+          if constexpr (kOffset<Block> != kTileOffset<Block>) words[i] = wasm_i16x8_sub(words[i], wasm_i16x8_splat(Block::kOffset));
           if constexpr (Block::kSubScales) {
             const v128_t sub_scale = block.sub_scale(2 * (outer * Block::kParts + Part) + run);
-            words[i] = wasm_i16x8_mul(wasm_i16x8_sub(words[i], wasm_i16x8_splat(Block::kOffset)), pairs_of(sub_scale, sub_scale));
+            words[i] = wasm_i16x8_mul(words[i], pairs_of(sub_scale, sub_scale));
           }
           wasm_v128_store(weights, words[i]);
         }
@@ -116,6 +118,7 @@ struct RelaxedByteDot {
   static constexpr int kOffset = Flip ? 0 : Block::kOffset;
   template <class Block>
   static constexpr int kTileOffset = kOffset<Block>;
+  static constexpr bool kSubtractsOffsets = false;
   using Element = std::int8_t;
   static constexpr int kSteps = 8, kUnitSteps = 1, kElementsPerStep = 4;
 

@@ -44,13 +44,14 @@ struct PanelChunk {
   static constexpr int kGroups = kChunkColumns / kActivationGroup;
 
   ChunkTimesTokens multiply;
+  const char* next;  // floats: what the next chunk is likely to be unpacked from, to be fetched meanwhile
+  int next_lines;
   alignas(16) std::uint8_t weights[kPanelRows * kChunkColumns * sizeof(float)];
   alignas(16) float scales[kGroups][kPanelRows];
   alignas(16) float second_scales[kGroups][kPanelRows];  // of columns 16 to 31, if these have their own
   alignas(16) float minimum_scales[kGroups][kPanelRows];
   alignas(16) std::int16_t minimums[kGroups][kPanelRows][2];  // of columns 0 to 15 and 16 to 31
   int offset;                                                 // still to be subtracted from each quant
-  bool has_minimums;
 };
 
 // `columns` columns of a panel, whose f16 numbers are to be multiplied by `unit`, a power of two (panel_exponent.h). What follows, up to

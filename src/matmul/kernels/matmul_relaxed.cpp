@@ -46,7 +46,8 @@ template <class Block>
 void unpack_bytes(const PanelPart& panel, PanelChunk& chunk) {
   unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, chunk);
   static_assert(Block::kLargest <= RelaxedPairTile::kLargest && !Block::kScalesOf16);
-  if (relaxed_sign() == RelaxedSign::neither) chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false>;
+  if (relaxed_sign() != RelaxedSign::neither) return;
+  chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false, Block::kMinimums>;
 }
 
 const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {

@@ -79,8 +79,9 @@ ROPEWALK_INLINE inline void add_tile_group(const GroupScales& group, const v128_
   });
 }
 
-// Multiplies a chunk with four tokens. Eight rows times four sums stay in registers during each group.
-template <class Arithmetic, class Dot>
+// Multiplies a chunk with four tokens. Eight rows times four sums stay in registers during each group. Formats with and without minimums
+// have loops of their own: between branches, engines move sums out of registers.
+template <class Arithmetic, class Dot, bool Minimums>
 inline void quantized_tile(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums) {
   const typename Dot::Element* from = Dot::elements(x);
   const float* x_scales = x.scales;
@@ -90,7 +91,9 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
   const int groups = columns / kActivationGroup;
   for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
     v128_t products[kTileTokens][2];
-    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { products[T][0] = products[T][1] = Dot::start(offset, x_sums + 2 * T); });
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+      products[T][0] = products[T][1] = Dot::kSubtractsOffsets ? wasm_i32x4_splat(0) : Dot::start(offset, x_sums + 2 * T);
+    });
     const std::uint8_t* const end = weights + Dot::kSteps * 32;
     ROPEWALK_ROLLED
     for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
@@ -99,15 +102,7 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
     unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE { products[T][Half] = Dot::total(products[T][Half], offset, x_sums + 2 * T); });
     });
-    const auto add = [&]<bool Minimums>() ROPEWALK_INLINE {
-      add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, kInTurns<Dot>, sums);
-    };
-    // one branch: between branches, engines move sums out of registers
-    if (chunk.has_minimums) {
-      add.template operator()<true>();
-    } else {
-      add.template operator()<false>();
-    }
+    add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, kInTurns<Dot>, sums);
   }
 }
 
@@ -150,12 +145,12 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Qua
   }
 }
 
-template <class Arithmetic, class Dot, bool ScalesOf16>
+template <class Arithmetic, class Dot, bool ScalesOf16, bool Minimums>
 void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
   QuantizedRow four = x.quantized;
   for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
     if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
-    if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot>(chunk, columns, four, sums);
+    if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot, Minimums>(chunk, columns, four, sums);
     four = next_four(four, x.columns);
   }
 }
@@ -163,9 +158,8 @@ void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, 
 // `block_at(block, half)` reads or decodes four rows of a block, which has `block_bytes` for all eight.
 template <class Arithmetic, class Dot, class Block, class BlockAt>
 void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, const BlockAt& block_at) {
-  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16>;
+  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16, Block::kMinimums>;
   chunk.offset = Dot::template kTileOffset<Block>;
-  chunk.has_minimums = Block::kMinimums;
   const std::uint8_t* from = panel.weights;
   std::uint8_t* weights = chunk.weights;
   for (int first = 0; first < panel.columns; first += Block::kElements, from += block_bytes) {
