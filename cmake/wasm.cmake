@@ -90,7 +90,7 @@ target_link_libraries(ropewalk_web PRIVATE ropewalk_bindings)
 link_for(ropewalk_web web web,worker)
 
 if(ROPEWALK_BENCHMARK)
-  add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp)
+  add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp tests/bench/products/products.cpp)
   target_compile_options(ropewalk_bench PRIVATE -O3 -msimd128 -ffp-contract=off)
   target_link_libraries(ropewalk_bench PRIVATE ropewalk_bindings)
   link_for(ropewalk_bench bench web,worker,node)

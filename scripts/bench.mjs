@@ -13,6 +13,7 @@
 //   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
 //   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
 //   npm run bench -- decisions      typed questions, beside answers that the model writes as JSON (not part of the others)
+//   npm run bench -- products       products of many rows, beside a loop of nothing else (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the tables of models, of released, of node or of decisions to their pages in docs/ too
@@ -79,11 +80,14 @@ async function inPage(name, use) {
   }
 }
 
-/** Compares ways to rotate in place, in Chromium or Node. */
-async function variantsIn(place, name) {
-  if (place === "node") return inNode("variant_node.mjs", name);
+/** Cases of tests/bench/ that need only the benchmark's module. */
+const CASES = { variants: "./variant_cases.mjs", products: "./products/product_cases.mjs" };
+
+/** Runs them in Chromium or Node. */
+async function casesIn(place, cases, name) {
+  if (place === "node") return inNode("cases_node.mjs", name, cases);
   return inPage("index.html", (page) =>
-    page.evaluate((...args) => globalThis.runVariants(...args), name, links[name].folder),
+    page.evaluate((...args) => globalThis.runCasesOf(...args), cases, name, links[name].folder),
   );
 }
 
@@ -190,14 +194,15 @@ async function bench(args) {
     "scales",
     "node",
     "decisions",
-    "variants",
+    ...Object.keys(CASES),
   ];
   const parts = names.filter((part) => args.includes(part));
   const wants = (part) => (parts.length === 0 ? ["rope", "models"].includes(part) : parts.includes(part));
   await setUp(["build", "browsers", ...(wants("released") ? ["python"] : [])]);
   await build();
   if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
-  if (["rope", "models", "variants"].some(wants)) for (const link of Object.values(links)) await linkBenchmark(link);
+  if (["rope", "models", ...Object.keys(CASES)].some(wants))
+    for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
   const measure = async (title, lines) => print(title, (results[title] = await lines));
@@ -206,9 +211,9 @@ async function bench(args) {
       await measure(`Chromium, ${name} build`, inChromium(name));
       await measure(`Node ${process.version}, ${name} build`, inNode("node.mjs", name));
     }
-    if (wants("variants")) {
-      await measure(`variants in Chromium, ${name} build`, variantsIn("chromium", name));
-      await measure(`variants in Node ${process.version}, ${name} build`, variantsIn("node", name));
+    for (const [part, cases] of Object.entries(CASES).filter(([part]) => wants(part))) {
+      await measure(`${part} in Chromium, ${name} build`, casesIn("chromium", cases, name));
+      await measure(`${part} in Node ${process.version}, ${name} build`, casesIn("node", cases, name));
     }
   }
   if (wants("models")) {

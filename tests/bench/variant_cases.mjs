@@ -17,7 +17,7 @@ const VARIANTS = [
 const nameOf = ({ heads, pairs, piece }) =>
   `${heads === 1 ? "1 head" : "2 heads"} × ${pairs} pairs${piece === 0 ? "" : `, ${piece} heads read ahead`}`;
 
-export function runVariantCases({ rw, module, report }) {
+export function runCases({ rw, module, report }) {
   for (const tokens of [512, 4096]) {
     // Prefetchers treat heads that start at a multiple of their size differently from all others.
     for (const shift of [0, LINE_BYTES]) compare(rw, module, tokens, shift, report);

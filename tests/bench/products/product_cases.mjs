@@ -1,0 +1,35 @@
+// Products of MiniLM-L6's matrices with the tokens of one text, of 8 and of 64, beside a loop of nothing but a tile's loads, arithmetic and
+// stores: `npm run bench -- products`.
+import { race, ratio } from "../measure.mjs";
+
+const SHAPES = [
+  [384, 384],
+  [1536, 384],
+  [384, 1536],
+];
+const TOKENS = [24, 192, 1536];
+const TARGET = 0.9;
+
+export function runCases({ module, report }) {
+  for (const dtype of ["f32", "q8_0"]) {
+    for (const [rows, columns] of SHAPES) {
+      if (!module._make_product(dtype === "f32", rows, columns, TOKENS.at(-1))) throw new Error("not enough memory");
+      for (const tokens of TOKENS) {
+        const results = race({
+          bound: (repeats) => module._product_bound(tokens, repeats),
+          product: (repeats) => module._run_product(tokens, repeats),
+        });
+        const name = `${dtype}, ${rows} × ${columns}, ${tokens} tokens`;
+        const billions = ({ us }) => (2 * rows * columns * tokens) / us / 1000;
+        report({ name, value: billions(results.product), unit: "GOP/s" });
+        report({ name: `${name}: loop alone`, value: billions(results.bound), unit: "GOP/s" });
+        report({
+          name: `${name}: share of the loop`,
+          value: ratio(results, "bound", "product"),
+          unit: "×",
+          target: TARGET,
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,154 @@
+// Products of many rows for `npm run bench -- products`, and their bounds: loops of nothing but the loads, arithmetic and stores of a tile,
+// whose data are in the first-level cache. Linked into the module of limits.cpp.
+#include <emscripten.h>
+#include <wasm_simd128.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/add_product.h"
+#include "base/buffer.h"
+#include "matmul/activations.h"
+#include "matmul/kernels/matmul_unrolled.h"
+#include "matmul/matmul.h"
+#include "matmul/packed_rows.h"
+
+using namespace ropewalk;
+
+namespace {
+
+#ifdef __wasm_relaxed_simd__
+using Arithmetic = RelaxedMultiplyAdd;
+constexpr int kElementBytes = 1;
+v128_t add_products(v128_t sum, v128_t row, v128_t column) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(column, row, sum); }
+#else
+using Arithmetic = MultiplyThenAdd;
+constexpr int kElementBytes = 2;
+v128_t add_products(v128_t sum, v128_t row, v128_t column) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(row, column)); }
+#endif
+
+// What a loop repeats: a chunk of a panel, and up to this many tokens.
+constexpr int kColumns = 256, kTokens = 128, kTogether = 4;
+
+alignas(64) std::uint8_t chunk[kPanelRows * kColumns * sizeof(float)];
+alignas(64) std::uint8_t inputs[kTokens * kColumns * sizeof(float)];
+alignas(64) float row_scales[kColumns / kActivationGroup][kPanelRows], input_scales[kTokens * kColumns / kActivationGroup];
+alignas(64) float sums[kTokens * kPanelRows * 4];
+
+// The products with 32 columns of four tokens.
+ROPEWALK_INLINE inline void multiply_group(const std::uint8_t* weights, const std::uint8_t* x, v128_t (&products)[kTogether][2]) {
+  unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { products[I / 2][I % 2] = wasm_i32x4_splat(0); });
+  const std::uint8_t* const end = weights + kActivationGroup * kPanelRows * kElementBytes;
+  ROPEWALK_ROLLED for (; weights != end; weights += 32, x += 16) {
+    const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
+    unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t column = wasm_v128_load32_splat(x + 4 * T);
+      products[T][0] = add_products(products[T][0], low, column);
+      products[T][1] = add_products(products[T][1], high, column);
+    });
+  }
+}
+
+void quantized_bound(int tokens) {
+  for (int token = 0; token < tokens; token += kTogether) {
+    const std::uint8_t* x = inputs + token * kColumns * kElementBytes;
+    const float* x_scales = input_scales + token * kColumns / kActivationGroup;
+    const std::uint8_t* weights = chunk;
+    for (int group = 0; group < kColumns / kActivationGroup; ++group, x_scales += kTogether) {
+      v128_t products[kTogether][2];
+      multiply_group(weights, x, products);
+      weights += kActivationGroup * kPanelRows * kElementBytes;
+      x += kActivationGroup * kTogether * kElementBytes;
+      const v128_t scales[2] = {wasm_v128_load(row_scales[group]), wasm_v128_load(row_scales[group] + 4)};
+      unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
+        const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+        float* const to = sums + (token + T) * kPanelRows;
+        const v128_t low = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][0]), scales[0]);
+        const v128_t high = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][1]), scales[1]);
+        wasm_v128_store(to, Arithmetic::add_product(wasm_v128_load(to), low, x_scale));
+        wasm_v128_store(to + 4, Arithmetic::add_product(wasm_v128_load(to + 4), high, x_scale));
+      });
+    }
+  }
+}
+
+void float_bound(int tokens) {
+  for (int token = 0; token < tokens; token += kTogether) {
+    const float* x = reinterpret_cast<const float*>(inputs) + token * kColumns;
+    for (int part = 0; part < 4; ++part) {  // of the sums
+      const float* weights = reinterpret_cast<const float*>(chunk) + part * kPanelRows * kColumns / 4;
+      float* const to = sums + (part * kTokens + token) * kPanelRows;
+      v128_t totals[kTogether][2];
+      unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { totals[I / 2][I % 2] = wasm_v128_load(to + 4 * I); });
+      const float* const end = weights + kPanelRows * kColumns / 4;
+      ROPEWALK_ROLLED for (; weights != end; weights += kPanelRows, x += kTogether) {
+        const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 4);
+        unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
+          const v128_t column = wasm_v128_load32_splat(x + T);
+          totals[T][0] = Arithmetic::add_product(totals[T][0], low, column);
+          totals[T][1] = Arithmetic::add_product(totals[T][1], high, column);
+        });
+      }
+      unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store(to + 4 * I, totals[I / 2][I % 2]); });
+    }
+  }
+}
+
+// The product that is measured.
+Buffer<std::uint8_t> weights;
+Buffer<float> x, out;
+WeightMatrix matrix;
+Activations activations;
+
+}  // namespace
+
+extern "C" {
+
+// Makes weights [rows, columns], f32 or q8_0, for products with up to `tokens` tokens. Returns false if there is no memory.
+EMSCRIPTEN_KEEPALIVE bool make_product(bool is_float, int rows, int columns, int tokens) {
+  matrix = {is_float ? WeightFormat::f32 : WeightFormat::q8_0, rows, columns, nullptr, 0};
+  const std::size_t bytes = weight_row_bytes(matrix.format, columns) * rows;
+  if (!weights.resize(bytes) || !x.resize(std::uint64_t(tokens) * columns) || !out.resize(std::uint64_t(tokens) * rows)) return false;
+  std::uint32_t random = 1;
+  const auto next = [&] { return (random = random * 1664525 + 1013904223) >> 24; };
+  if (is_float) {
+    for (std::size_t i = 0; i < bytes; i += sizeof(float)) {
+      const float value = (static_cast<float>(next()) - 127) / 512;
+      std::memcpy(weights.data() + i, &value, sizeof value);
+    }
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) weights[i] = static_cast<std::uint8_t>(next());
+    const std::uint16_t scale = 0x2000;  // 2^-7
+    for (std::size_t i = 0; i < bytes; i += block_bytes(WeightFormat::q8_0)) std::memcpy(weights.data() + i, &scale, sizeof scale);
+  }
+  for (int i = 0; i < tokens * columns; ++i) x[i] = (static_cast<float>(next()) - 127) / 64;
+  matrix.data = weights.data();
+  return pack_rows(matrix, weights.data(), rows) == Status::ok;
+}
+
+// Multiplies, and rounds or rearranges the inputs before.
+EMSCRIPTEN_KEEPALIVE bool run_product(int tokens, int repeats) {
+  const Product product = {&matrix, nullptr, out.data(), matrix.rows};
+  bool is_ok = true;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    activations.set(x.data(), matrix.columns, tokens, matrix.columns);
+    is_ok = multiply(fastest_matmul_kernels(), {&product, 1}, activations) == Status::ok && is_ok;
+  }
+  return is_ok;
+}
+
+// As many multiplications and additions as run_product has.
+EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
+  const int chunks = matrix.rows / kPanelRows * matrix.columns / kColumns;
+  for (int i = 0; i < chunks * repeats; ++i) {
+    for (int first = 0; first < tokens; first += kTokens) {
+      const int count = std::min(kTokens, tokens - first);
+      if (is_float(matrix.format)) {
+        float_bound(count);
+      } else {
+        quantized_bound(count);
+      }
+    }
+  }
+}
+}
