@@ -90,7 +90,8 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // are Embind's objects of a model's config, one for each subject. 1 KB more are the parts of a forward pass and of a cache, each an
 // object of its own, and the checks that each scaling type has. 6 KB more are rotations in place with a constant number of pairs, and walks of
 // cached keys. 1 KB more are gates of heads, biases of distances and learned positions in models. 8 KB more are norms in SIMD,
-// attention of several texts as one job, and products with rows of f16 as a cache stores them.
+// attention of several texts as one job, and products with rows of f16 as a cache stores them. 1 KB more are exponentials that are
+// computed with multiply-adds.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
