@@ -2,16 +2,19 @@
 import { Setup } from "./reading.mjs";
 import { tasks } from "./tasks.mjs";
 
-/** A cell of the judge: it reads with default weights and an f16 cache, under the method that its weights were tuned for. */
-export const judgeCellOf = ({ model, multiple, seed }, { weights, judgeTuned }) => ({
-  model,
-  weights: Object.keys(weights)[0],
-  cache: "f16",
-  method: judgeTuned ? "yarn" : "none",
-  multiple,
-  task: "judge",
-  seed,
-});
+/** The judge's cell for a cell: it reads with default weights and an f16 cache, under the method that its weights were tuned for. */
+export function judgeCellOf({ model, multiple, task, seed }, { weights, inside, judgeEntry, tuned }) {
+  const isTuned = (judgeEntry ?? { tuned }).tuned !== undefined;
+  return {
+    model,
+    weights: Object.keys(weights)[0],
+    cache: "f16",
+    method: isTuned ? "yarn" : "none",
+    multiple: tasks[task].short ? inside : multiple,
+    task: "judge",
+    seed,
+  };
+}
 
 /** Text length of a cell in tokens. */
 export const lengthOf = ({ task, multiple }, { trained, inside }) =>
@@ -19,19 +22,19 @@ export const lengthOf = ({ task, multiple }, { trained, inside }) =>
 
 /**
  * @param entry - the cell's model, with its trained length and, if another model judges, `judgeEntry`.
- * @param options - `keys`: result of the judge's cell, for tasks that are judged. `file`: a text of one's own.
+ * @param options - `keys`: result of the judge's cell, for tasks that are judged. `prose`: a text of one's own.
  * @returns the cell with its `result`, rounded to five decimals.
  */
-export async function measureCell(rw, entry, cell, { keys, file } = {}) {
+export async function measureCell(rw, entry, cell, { keys, prose } = {}) {
   const task = tasks[cell.task];
   const length = lengthOf(cell, entry);
   const reader = cell.task === "judge" ? (entry.judgeEntry ?? entry) : entry;
   const weights = reader === entry ? cell.weights : Object.keys(reader.weights)[0];
   const setup = await Setup.open(rw, reader, { ...cell, weights }, length);
   try {
-    const { language, trained } = entry;
+    const { language, trained, tokens } = entry;
     const judgesItself = reader.tuned === undefined;
-    const result = await task.measure(setup, { ...cell, language, trained, length, file, keys, judgesItself });
+    const result = await task.measure(setup, { ...cell, language, trained, tokens, length, prose, keys, judgesItself });
     return { ...cell, result: rounded(result) };
   } finally {
     await setup.dispose();

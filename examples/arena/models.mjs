@@ -8,9 +8,9 @@ const small = join(import.meta.dirname, "..", "small_model");
 /**
  * `weights`: sources for `rw.model()` by format, the first is the default. `tuned`: factor of a fine-tune under YaRN. `judge`: the model that says
  * which tokens need a long context (default: the model itself in windows of half its trained length). `inside`: length, as a share of the trained
- * one, of the texts that show what the model can do in its window (1). `plan`: what differs from the usual one (plan.mjs).
+ * one, of the texts that show what the model can do in its window (1). `tokens`: of all texts of a cell (4,096), one text at least. `plan`: what differs from the usual one (plan.mjs).
  */
-const known = {
+export const known = {
   small: {
     title: "the small model",
     weights: { f16: small, q8_0: join(small, "model.q8_0.gguf") },
@@ -31,12 +31,16 @@ const known = {
     released: "smollm2",
     format: "q4_1",
     language: english,
-    inside: 1 / 4,
+    inside: 1 / 8,
+    tokens: 1024,
     plan: {
-      multiples: [1 / 4, 1.5],
-      short: [1.5],
+      multiples: [1 / 8, 1.25],
+      beyond: ["perplexity"],
+      judge: false,
+      short: [1.25],
       seeds: 1,
-      others: { multiples: [1 / 4], methods: ["none"], tasks: ["perplexity"] },
+      methods: ["none", "yarn", "ntk", "dynamic_yarn", "streaming"],
+      others: { multiples: [1 / 8], methods: ["none"], tasks: ["perplexity"] },
     },
   },
 };
@@ -55,6 +59,7 @@ export async function modelNamed(name, { trained, quantize = [] } = {}) {
   const quantized = quantize.map((format) => [`to ${format}`, { source, options: { quantize: format } }]);
   return {
     inside: 1,
+    tokens: 4096,
     ...entry,
     name: name in known ? name : basename(name),
     trained: trained ?? entry.trained,

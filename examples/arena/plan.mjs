@@ -5,7 +5,8 @@ import { NEEDED, tasks } from "./tasks.mjs";
 
 /**
  * `multiples`: text lengths as multiples of the trained length. `short`: those that short texts are read under. `others`: multiples, methods and
- * tasks of further caches and weights.
+ * tasks of further caches and weights. A plan can also have `methods`, `tasks`, `beyond`: the tasks of texts longer than the window, and `judge`: false to leave out
+ * LongPPL.
  */
 export const FULL = {
   multiples: [1, 2, 4, 8, 16],
@@ -33,10 +34,9 @@ export function firstCells(entry, plan) {
   for (let seed = 0; seed < plan.seeds; seed++) {
     for (const task of gates)
       cells.push({ model, weights, cache: "f16", method: "none", multiple: inside, task, seed });
-    if (!wanted(plan).some((task) => tasks[task].judged)) continue;
+    if (plan.judge === false || !wanted(plan).some((task) => tasks[task].judged)) continue;
     const lengths = new Set([inside, ...plan.multiples]);
-    for (const multiple of lengths)
-      cells.push(judgeCellOf({ model, multiple, seed }, { ...entry, judgeTuned: (entry.judgeEntry ?? entry).tuned }));
+    for (const multiple of lengths) cells.push(judgeCellOf({ model, multiple, task: "judge", seed }, entry));
   }
   return cells;
 }
@@ -45,7 +45,7 @@ export function firstCells(entry, plan) {
 export function droppedTasks(cells, { name, inside }) {
   const dropped = {};
   for (const task of taskNames) {
-    const gate = cells.all.filter(
+    const gate = cells.filter(
       (cell) =>
         cell.model === name &&
         cell.task === task &&
@@ -64,13 +64,14 @@ export function droppedTasks(cells, { name, inside }) {
 export function cellsOf(entry, plan, dropped) {
   const { model, weights } = base(entry);
   const names = wanted(plan).filter((task) => !((tasks[task].like ?? task) in dropped));
+  const isBeyond = (task) => plan.beyond?.includes(task) ?? true;
   const cells = [];
   for (let seed = 0; seed < plan.seeds; seed++) {
     const add = (setup, task) => cells.push({ model, ...setup, task, seed });
     for (const method of plan.methods ?? Object.keys(methods)) {
       for (const multiple of plan.multiples) {
         if (multiple <= 1 && isPlainAt1(method, entry)) continue;
-        for (const task of names.filter((name) => !tasks[name].short))
+        for (const task of names.filter((name) => !tasks[name].short && (multiple <= 1 || isBeyond(name))))
           add({ weights, cache: "f16", method, multiple }, task);
       }
       for (const multiple of method === "none" ? [entry.inside] : plan.short)

@@ -12,6 +12,7 @@
 //
 // Each cell is written to cells.jsonl as soon as it is measured, and isn't measured again: run the same command to continue. The simd build
 // computes the same bits everywhere, so the same cell has the same result on every machine.
+import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -27,17 +28,13 @@ import { inWorkers } from "../small_model/workers.mjs";
 import { isMain } from "../is_main.mjs";
 
 /** Measures the cells that aren't there yet. */
-async function measureMissing(store, entry, cells, { file, workers }) {
+async function measureMissing(store, entry, cells, { prose, workers }) {
   const missing = cells.filter((cell) => store.get(cell) === undefined);
   await inWorkers(
     missing,
     async (rw, cell) => {
-      const judgeCell = judgeCellOf(
-        { ...cell, multiple: tasks[cell.task].short ? entry.inside : cell.multiple },
-        { ...entry, judgeTuned: (entry.judgeEntry ?? entry).tuned },
-      );
-      const keys = tasks[cell.task].judged ? store.get(judgeCell).result.keys : undefined;
-      await store.add(await measureCell(rw, entry, cell, { keys, file }));
+      const keys = tasks[cell.task].judged ? store.get(judgeCellOf(cell, entry))?.result.keys : undefined;
+      await store.add(await measureCell(rw, entry, cell, { keys, prose }));
     },
     workers,
   );
@@ -53,21 +50,21 @@ export async function openEntry(rw, name, options) {
 }
 
 /** Runs a plan for some models. */
-export async function runArena(names, planOf, { out, quantize, trained, file, workers = 1, reportOnly = false }) {
+export async function runArena(names, planOf, { out, quantize, trained, prose, workers = 1, reportOnly = false }) {
   const store = await Cells.open(join(out, "cells.jsonl"));
   const rw = await load({ build: "simd", threads: 1 });
   for (const name of names) {
     const entry = await openEntry(rw, name, { trained, quantize });
     const plan = planOf(entry);
-    const options = { file, workers };
+    const options = { prose, workers };
     const started = performance.now();
     let count = reportOnly ? 0 : await measureMissing(store, entry, firstCells(entry, plan), options);
-    const dropped = droppedTasks(store, entry);
+    const dropped = droppedTasks(store.all, entry);
     for (const [task, share] of Object.entries(dropped))
       console.log(`${entry.title}: no ${tasks[task].label}, of which it does ${share.toFixed(2)} inside its window`);
     if (!reportOnly) count += await measureMissing(store, entry, cellsOf(entry, plan, dropped), options);
     console.log(`${entry.title}: ${count} cells in ${Math.round((performance.now() - started) / 1000)} s`);
-    await writeReport(out, entry, store, dropped);
+    await writeReport(out, entry, store.all);
   }
   await store.close();
   rw.dispose?.();
@@ -109,14 +106,14 @@ async function main() {
     ...(lengths && { others: { ...preset.others, multiples: lengths } }),
     ...(values.seeds && { seeds: numbersFrom(values.seeds, "seeds")[0] }),
     ...(values.caches && { caches: namesFrom(values.caches, caches, "caches") }),
-    methods: namesFrom(values.methods, methods, "methods"),
-    tasks: namesFrom(values.tasks, tasks, "tasks"),
+    ...(values.methods && { methods: namesFrom(values.methods, methods, "methods") }),
+    ...(values.tasks && { tasks: namesFrom(values.tasks, tasks, "tasks"), beyond: undefined }),
   });
   await runArena(positionals.length === 0 ? ["small"] : positionals, planOf, {
     out: values.out ?? join("build", "arena"),
     quantize: values.quantize?.split(","),
     trained: numbersFrom(values["trained-length"], "trained-length")?.[0],
-    file: values.text,
+    prose: values.text && (await readFile(values.text, "utf8")),
     workers: numbersFrom(values.workers, "workers")?.[0] ?? availableParallelism(),
     reportOnly: values.report,
   });

@@ -1,7 +1,8 @@
 // The arena's results as Markdown tables.
 import { mean, deviation, table } from "../small_model/tables.mjs";
 import { methods } from "./methods.mjs";
-import { bySeed, measuredOf, present, shareTasks } from "./summary.mjs";
+import { droppedTasks } from "./plan.mjs";
+import { bySeed, cellsWith, measuredOf, present, shareTasks } from "./summary.mjs";
 import { tasks } from "./tasks.mjs";
 
 /** Mean and standard deviation over seeds; empty if there is none. */
@@ -17,14 +18,15 @@ const columnsOf = (multiples, trained) =>
   multiples.map((multiple) => `${multiple}× (${Math.round(multiple * trained)})`);
 
 /**
- * The tables of a model: `{ title, about, text }[]`.
+ * The tables of a model: `{ key, title, about, text }[]`, without those of tasks that it can't do in its window.
  * @param cells - all cells.
  * @param entry - the model's, with its trained length.
  */
 export function tablesOf(cells, entry) {
   const own = measuredOf(cells, entry.name);
-  const weights = Object.keys(entry.weights)[0];
+  const [weights] = Object.keys(entry.weights);
   const first = own.filter((cell) => cell.weights === weights && cell.cache === "f16");
+  const dropped = droppedTasks(cells, entry);
   const byLength = (task, value) => {
     const of = first.filter((cell) => cell.task === task);
     const multiples = present(of, "multiple");
@@ -33,22 +35,37 @@ export function tablesOf(cells, entry) {
       methods[method].label,
       ...multiples.map((multiple) => cellText(bySeed(of, { method, multiple }, value))),
     ]);
-    return of.length === 0 ? undefined : table("", columnsOf(multiples, entry.trained), rows);
+    const isEmpty = rows.every(([, ...texts]) => texts.every((text) => text === ""));
+    return isEmpty ? undefined : table("", columnsOf(multiples, entry.trained), rows);
   };
   const parts = [
-    { title: "Loss", about: "nats per token", text: byLength("perplexity", "loss") },
+    { key: "loss", title: "Loss by length", about: "nats per token", text: byLength("perplexity", "loss") },
     {
+      key: "long_ppl",
       title: "LongPPL",
       about: "perplexity of the tokens that need a long context",
       text: byLength("perplexity", "longPpl"),
     },
-    ...shareTasks.map((task) => ({
-      title: capital(tasks[task].label),
-      about: "share of right answers",
-      text: byLength(task, "share"),
-    })),
-    { title: "What short texts pay", about: "texts of the trained length", text: shortTable(first, entry) },
-    { title: "Caches and weights", about: "loss, and the share of needles found", text: setupTable(own, entry) },
+    ...shareTasks
+      .filter((task) => !(task in dropped))
+      .map((task) => ({
+        key: task,
+        title: capital(tasks[task].label),
+        about: "share of right answers",
+        text: byLength(task, "share"),
+      })),
+    {
+      key: "short",
+      title: "What short texts pay",
+      about: "texts of the trained length",
+      text: shortTable(first, entry),
+    },
+    {
+      key: "setups",
+      title: "Caches and weights",
+      about: "loss, and the share of needles found",
+      text: setupTable(own, entry),
+    },
   ];
   return parts.filter(({ text }) => text !== undefined);
 }
@@ -74,12 +91,13 @@ function shortTable(cells, { inside }) {
   return table("", columns, rows);
 }
 
-/** The default setup beside other caches and weights. */
+/** The default setup beside other caches and weights, over the seeds that all of them have. */
 function setupTable(cells, { weights, trained }) {
   const setups = [...new Set(cells.map((cell) => `${cell.weights} ${cell.cache}`))].map((name) => name.split(" "));
   if (setups.length === 1) return undefined;
-  const [default_] = Object.keys(weights);
-  const others = cells.filter((cell) => cell.weights !== default_ || cell.cache !== "f16");
+  const [usual] = Object.keys(weights);
+  const others = cells.filter((cell) => cell.weights !== usual || cell.cache !== "f16");
+  const seedsOf = (wanted) => new Set(cellsWith(cells, wanted).map(({ seed }) => seed));
   const multiples = present(others, "multiple");
   const measured = ["perplexity", "multi_key"].filter((task) => others.some((cell) => cell.task === task));
   const rows = present(others, "method", Object.keys(methods)).flatMap((method) =>
@@ -87,8 +105,10 @@ function setupTable(cells, { weights, trained }) {
       `${methods[method].label}, weights ${format}, cache ${cache}`,
       ...measured.flatMap((task) =>
         multiples.map((multiple) => {
+          const everywhere = setups.map(([a, b]) => seedsOf({ weights: a, cache: b, method, multiple, task }));
+          const shared = cells.filter(({ seed }) => everywhere.every((seeds) => seeds.has(seed)));
           const of = { weights: format, cache, method, multiple, task };
-          return cellText(bySeed(cells, of, task === "perplexity" ? "loss" : "share"), task === "perplexity" ? 3 : 2);
+          return cellText(bySeed(shared, of, task === "perplexity" ? "loss" : "share"), task === "perplexity" ? 3 : 2);
         }),
       ),
     ]),

@@ -9,7 +9,7 @@ import { multiKey, multiQuery, passkey, repeated, variables } from "./tasks/need
 export const tasks = {
   judge: { label: "which tokens need a long context", measure: judge },
   perplexity: { label: "loss by position and LongPPL", measure: perplexity, judged: true },
-  passkey: { label: "passkey", measure: repeated(passkey), share: true, byDepth: true },
+  passkey: { label: "passkey", measure: repeated(passkey, 3.5), share: true, byDepth: true },
   multi_key: { label: "multi-key needle", measure: repeated(multiKey), share: true, byDepth: true },
   multi_query: { label: "multi-query", measure: repeated(multiQuery), share: true },
   variables: { label: "variable tracking", measure: repeated(variables), share: true },

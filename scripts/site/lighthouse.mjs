@@ -5,7 +5,7 @@ import { runMain } from "../run.mjs";
 import { siteFolder } from "../site.mjs";
 import { serveSite } from "./serve.mjs";
 
-const PAGES = ["index.html", "doctor/index.html", "models/index.html", "guide/index.html"];
+const PAGES = ["index.html", "doctor/index.html", "models/index.html", "arena/index.html", "guide/index.html"];
 const CATEGORIES = ["performance", "accessibility", "best-practices"];
 
 await runMain(import.meta.url, async (pages) => {

@@ -48,7 +48,8 @@ export const SEARCH_WORDS = {
   "speed.md": "performance benchmark benchmarks slow",
   "whole_models.md": "tokens-per-second tokens/s tok/s throughput prefill decode performance",
   "accuracy.md": "precision float rounding error ulp",
-  "results.md": "perplexity needle passkey recall",
+  "results.md": "perplexity needle passkey recall RULER LongPPL",
+  "long_context.md": "arena benchmark NIAH needle-in-a-haystack RULER LongPPL self-extend StreamingLLM which-scaling",
   "rope_and_yarn_from_zero.md": "tutorial introduction learn explained beginner what-is-rope",
-  "references.md": "publications arXiv citation",
+  "background/references.md": "publications arXiv citation",
 };

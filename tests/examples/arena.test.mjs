@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { load } from "ropewalk";
-import { Cells } from "../../examples/arena/cells.mjs";
-import { english } from "../../examples/arena/languages.mjs";
+import { Cells, idOf } from "../../examples/arena/cells.mjs";
+import { doctorTable, DOCTOR, PAGES, pageWith, picturesIn, readResults, RESULTS } from "../../examples/arena/docs.mjs";
+import { english, some } from "../../examples/arena/languages.mjs";
+import { judgeCellOf, measureCell } from "../../examples/arena/measure.mjs";
 import { methods, ropeOf } from "../../examples/arena/methods.mjs";
 import { droppedTasks } from "../../examples/arena/plan.mjs";
-import { runArena } from "../../examples/arena/run.mjs";
+import { openEntry, runArena } from "../../examples/arena/run.mjs";
 import { Setup } from "../../examples/arena/reading.mjs";
-import { openEntry } from "../../examples/arena/run.mjs";
 import { randomNumbers } from "../../examples/random_numbers.mjs";
 
 describe("a short run", () => {
@@ -36,7 +37,7 @@ describe("a short run", () => {
 
   test("drops the task that the model can't do in its window, and names it", async () => {
     const store = await Cells.open(join(out, "cells.jsonl"));
-    assert.deepEqual(Object.keys(droppedTasks(store, { name: "small", inside: 1 })), ["variables"]);
+    assert.deepEqual(Object.keys(droppedTasks(store.all, { name: "small", inside: 1 })), ["variables"]);
     assert.ok(store.all.every(({ task, multiple }) => task !== "variables" || multiple === 1));
     const report = await readFile(join(out, "small.md"), "utf8");
     assert.match(report, /doesn't do 0\.98 of it inside its window: variable tracking \(0\.\d\d\)/);
@@ -76,6 +77,38 @@ describe("a setup", () => {
     }
     session.dispose();
     setup.dispose();
+  });
+});
+
+describe("the recorded cells", () => {
+  let cells, cost;
+  before(async () => ({ cells, cost } = await readResults()));
+
+  test("give the tables of the docs, the pictures and the Doctor's numbers", async () => {
+    for (const page of PAGES) {
+      const text = await readFile(page, "utf8");
+      assert.equal(text, pageWith(text, cells, cost));
+    }
+    assert.equal(await readFile(DOCTOR, "utf8"), doctorTable(cells));
+    for (const [name, picture] of Object.entries(picturesIn(cells)))
+      assert.equal(await readFile(join(RESULTS, name), "utf8"), picture);
+  });
+
+  // ROPEWALK_SEED repeats a drawing
+  test("are what the package computes: three of them, drawn at random", async (context) => {
+    const seed = Number(process.env.ROPEWALK_SEED ?? Date.now() % 1e6);
+    context.diagnostic(`ROPEWALK_SEED=${seed}`);
+    const random = randomNumbers(seed);
+    const quick = cells.filter(
+      ({ model, task, multiple }) => model === "small" && (task !== "passkey" || multiple < 8),
+    );
+    const rw = await load({ build: "simd", threads: 1 });
+    const entry = await openEntry(rw, "small", {});
+    for (const { result, ...cell } of some(quick, 3, random)) {
+      const judge = judgeCellOf(cell, entry);
+      const keys = cells.find((one) => idOf(one) === idOf(judge))?.result.keys;
+      assert.deepEqual((await measureCell(rw, entry, cell, { keys })).result, result, idOf(cell));
+    }
   });
 });
 

@@ -7,8 +7,8 @@ import { siteFolder } from "../../scripts/site.mjs";
 import { BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
 import { openForAxe, seriousFaults } from "./axe.mjs";
 
-const PAGES = ["index.html", "doctor/index.html", "models/index.html", "guide/index.html"];
-const APPLICATION_PAGES = PAGES.slice(0, 3);
+const PAGES = ["index.html", "doctor/index.html", "models/index.html", "arena/index.html", "guide/index.html"];
+const APPLICATION_PAGES = PAGES.slice(0, -1);
 const NARROW = { width: 360, height: 740 };
 
 let server, address;

@@ -4,24 +4,27 @@ import { randomNumbers } from "../../random_numbers.mjs";
 /** Depths of needles, from the beginning of the text (0) to the question (1). */
 export const DEPTHS = [0, 0.2, 0.4, 0.6, 0.8, 1];
 const QUERIES = 4;
-/** Tokens of all texts of a cell, of which there are up to MAX_TEXTS. */
-const TOKENS = 4096;
 const MAX_TEXTS = 16;
 
-/** A task for several texts, each drawn from its own seed: the sums of what was asked for and right. */
-export const repeated = (measure) => async (setup, cell) => {
-  const result = { asked: [], right: [] };
-  const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(TOKENS / cell.length)));
-  for (let i = 0; i < count; i++) {
-    const { asked, right } = await measure(setup, { ...cell, seed: MAX_TEXTS * cell.seed + i });
-    for (const [all, some] of [
-      [result.asked, asked],
-      [result.right, right],
-    ])
-      some.forEach((number, depth) => (all[depth] = (all[depth] ?? 0) + number));
-  }
-  return result;
-};
+/**
+ * A task for as many texts as the cell has tokens for, each drawn from its own seed: the sums of what was asked for and right.
+ * @param readings - how many times a text is read.
+ */
+export const repeated =
+  (measure, readings = 1) =>
+  async (setup, cell) => {
+    const result = { asked: [], right: [] };
+    const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(cell.tokens / (readings * cell.length))));
+    for (let i = 0; i < count; i++) {
+      const { asked, right } = await measure(setup, { ...cell, seed: MAX_TEXTS * cell.seed + i });
+      for (const [all, some] of [
+        [result.asked, asked],
+        [result.right, right],
+      ])
+        some.forEach((number, depth) => (all[depth] = (all[depth] ?? 0) + number));
+    }
+    return result;
+  };
 
 /** Tokens of filler sentences, as many as fit. */
 async function fillerOf(setup, { language, random, tokens }) {

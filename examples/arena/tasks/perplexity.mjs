@@ -1,9 +1,6 @@
 // Loss by position, and LongPPL: the perplexity of the tokens that need a long context (Fang et al. 2024, arXiv 2410.23771).
-import { readFile } from "node:fs/promises";
 import { textOf } from "../../small_model/texts.mjs";
 
-/** Tokens that a cell reads, in at most MAX_TEXTS texts and at least one. */
-const TOKENS = 4096;
 const MAX_TEXTS = 8;
 /** The authors' thresholds, in nats: what a long context must gain over a short one, and the loss that it must reach. */
 const GAIN = 2;
@@ -14,12 +11,12 @@ const shortContext = (trained) => Math.max(64, Math.round(trained / 16));
 export const SPANS = 8;
 
 /**
- * The texts of a cell as tokens: stories whose questions are about facts at all distances, or parts of a file of one's own.
- * @param cell - `{ length, seed, file }`, length in tokens.
+ * The texts of a cell as tokens: stories whose questions are about facts at all distances, or parts of a text of one's own.
+ * @param cell - `{ length, tokens, seed, prose }`: `tokens` of all texts, of which there are up to MAX_TEXTS and at least one.
  */
-export async function textsOf(model, { length, seed, file }) {
-  const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(TOKENS / length)));
-  if (file !== undefined) return partsOf(model, await readFile(file, "utf8"), { length, seed, count });
+export async function textsOf(model, { length, tokens: total, seed, prose }) {
+  const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(total / length)));
+  if (prose !== undefined) return partsOf(model, prose, { length, seed, count });
   const texts = [];
   for (let i = 0; i < count; i++) {
     const { text } = textOf({ seed: 5_000_000 + 10_000 * seed + i, length, near: false });
@@ -60,7 +57,7 @@ export async function judge(setup, { trained, judgesItself, ...cell }) {
   return { keys };
 }
 
-/** Mean loss, mean loss of the key tokens and their number, and the mean loss in each eighth of the texts. */
+/** Mean loss, mean loss of the key tokens (null without a judge) and their number, and the mean loss in each eighth of the texts. */
 export async function perplexity(setup, { keys, ...cell }) {
   const [all, ofKeys] = [[], []];
   const spans = Array.from({ length: SPANS }, () => []);
@@ -71,7 +68,7 @@ export async function perplexity(setup, { keys, ...cell }) {
       all.push(loss);
       spans[Math.floor((at * SPANS) / tokens.length)].push(loss);
     });
-    ofKeys.push(...keys[i].map((at) => losses[at]));
+    ofKeys.push(...(keys?.[i] ?? []).map((at) => losses[at]));
   }
   return { loss: mean(all), keyLoss: mean(ofKeys), keys: ofKeys.length, bySpan: spans.map(mean) };
 }

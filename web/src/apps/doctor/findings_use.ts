@@ -4,6 +4,7 @@ import type { FrequencyPlan } from "../../core/rope/plan.js";
 import { capital, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Case, type Check, finding, issue } from "./findings.js";
 import { scaledLength, servedLength } from "./lengths.js";
+import { measuredText } from "./past_window.js";
 import { compare, differenceText, planIn } from "./plans.js";
 
 /** A pair that needs more than the trained length for a full turn shows new angles past it. */
@@ -19,6 +20,20 @@ const pastTrained: Check = ({ main, length, rw, extension, isEncoder }) => {
     "",
     `${tokens(length)} tokens are more than the ${tokens(served)} that the model is made for. ${slow.length} of its ${pairs.length} pairs need more than ${tokens(served)} tokens for a full turn, so past that length they reach angles that training never showed, and the ${isEncoder ? "results become worse" : "output becomes wrong"}.${extension === undefined ? "" : " A scaling slows them down."}`,
     isEncoder ? "docs/long_embeddings.md" : "docs/extend_context.md",
+  );
+};
+
+/** What the methods are worth, measured, and that another model can differ. */
+const measuredPastWindow: Check = ({ main, length, extension, isEncoder }) => {
+  const served = servedLength(main.config);
+  if (isEncoder || served === null || main.trained === null || length <= served || !extension?.changes)
+    return undefined;
+  return finding(
+    "measured-past-window",
+    "note",
+    "",
+    `${measuredText(length / main.trained)} A model that is fine-tuned under its scaling does better than any of them. Yours can differ: measure it.`,
+    "docs/long_context.md",
   );
 };
 
@@ -187,6 +202,7 @@ const ggufAttnFactor: Check = ({ facts }: Case) => {
 /** In the order in which they are listed. */
 export const USE_CHECKS: readonly Check[] = [
   pastTrained,
+  measuredPastWindow,
   windowOfAllLayers,
   llama3Forgotten,
   contextCapped,

@@ -1,0 +1,118 @@
+// Writes the tables of docs/results.md and docs/long_context.md, the pictures beside the recorded cells, and what the Doctor knows of them:
+//
+//   node examples/arena/docs.mjs
+//
+// Each `<!-- arena NAME -->` is followed by the tables of that model, or by those that it lists: `<!-- arena small loss short -->`. Each
+// `<!-- arena cost -->` is followed by what methods and caches cost.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { mean, table } from "../small_model/tables.mjs";
+import { Cells } from "./cells.mjs";
+import { methods, ropeOf } from "./methods.mjs";
+import { known } from "./models.mjs";
+import { markdownOf, picturesOf } from "./report.mjs";
+import { bySeed, measuredOf, present } from "./summary.mjs";
+import { isMain } from "../is_main.mjs";
+
+export const RESULTS = join(import.meta.dirname, "results");
+const root = join(import.meta.dirname, "..", "..");
+export const PAGES = ["results.md", "long_context.md"].map((name) => join(root, "docs", name));
+export const DOCTOR = join(root, "web", "src", "apps", "doctor", "past_window_measured.ts");
+
+/** What tables say of a model that was measured, without its files. */
+const entries = {
+  small: { ...known.small, name: "small", trained: 256, inside: 1 },
+  smollm2: { ...known.smollm2, name: "smollm2", trained: 8192, weights: { [known.smollm2.format]: {} } },
+};
+
+/** The page with its generated parts. */
+export function pageWith(page, cells, cost) {
+  return page.replace(/(<!-- arena (\w+)((?: \w+)*) -->\n)[^]*?(<!-- \/arena -->)/g, (_, begin, name, list, end) => {
+    const keys = list === "" ? undefined : list.trim().split(" ");
+    const text = name === "cost" ? costTable(cost) : markdownOf(cells, entries[name], keys);
+    return `${begin}\n${text}\n\n${end}`;
+  });
+}
+
+/** What the Doctor says of a length: shares of needles found without a scaling, under YaRN, and under the best method. */
+export function doctorTable(cells) {
+  const measured = measuredOf(cells, "small").filter(
+    ({ weights, cache, task }) => weights === "f16" && cache === "f16" && task === "multi_key",
+  );
+  const share = (method, multiple) => mean(bySeed(measured, { method, multiple }, "share"));
+  const rows = present(measured, "multiple")
+    .filter((multiple) => multiple > 1)
+    .map((multiple) => {
+      const names = present(
+        measured.filter((cell) => cell.multiple === multiple),
+        "method",
+        Object.keys(methods),
+      );
+      const best = names.toSorted(
+        (a, b) => share(b, multiple) - share(a, multiple) || costOf(cells, a, multiple) - costOf(cells, b, multiple),
+      )[0];
+      const row = { multiple, none: rounded(share("none", multiple)), yarn: rounded(share("yarn", multiple)) };
+      return { ...row, best: { type: typeOf(best), found: rounded(share(best, multiple)) } };
+    });
+  const lines = rows.map(
+    ({ multiple, none, yarn, best }) =>
+      `  { multiple: ${multiple}, none: ${none}, yarn: ${yarn}, best: { type: "${best.type}", found: ${best.found} } },`,
+  );
+  return `// Written by \`node examples/arena/docs.mjs\`: shares of needles that the small model finds without training, by length as a multiple of the trained one.
+/** Shares of facts found at a multiple of the trained length: without a scaling, under YaRN, and under the best method, by its name in a config. */
+export interface Measured {
+  readonly multiple: number;
+  readonly none: number;
+  readonly yarn: number;
+  readonly best: { readonly type: string; readonly found: number };
+}
+
+export const MEASURED: readonly Measured[] = [
+${lines.join("\n")}
+];
+`;
+}
+
+/** Between methods that find as much: the LongPPL, whose lowest is best. */
+const costOf = (cells, method, multiple) =>
+  mean(
+    bySeed(
+      measuredOf(cells, "small"),
+      { weights: "f16", cache: "f16", task: "perplexity", method, multiple },
+      "longPpl",
+    ),
+  );
+
+const rounded = (share) => Number(share.toFixed(2));
+
+/** The name of a method in a config. */
+function typeOf(method) {
+  const { rope_scaling, position_map } = ropeOf(method, { multiple: 2, trained: 256 });
+  return position_map?.type ?? rope_scaling?.rope_type ?? "none";
+}
+
+/** Pictures by file name. */
+export const picturesIn = (cells) => picturesOf(cells, entries.small);
+
+function costTable({ prompt, single, rows }) {
+  const cells = rows.map(({ method, cache, ...row }) => [
+    `${methods[method].label}, ${cache}`,
+    `${row.prompt.toFixed(2)}`,
+    `${row.single.toFixed(2)}`,
+    `${(row.bytes / 2 ** 20).toFixed(2)}`,
+  ]);
+  const columns = [`prompt (1 is ${prompt} tokens a second)`, `token by token (1 is ${single})`, "MiB of cache"];
+  return table("", columns, cells);
+}
+
+export async function readResults() {
+  const cells = (await Cells.open(join(RESULTS, "cells.jsonl"))).all;
+  return { cells, cost: JSON.parse(await readFile(join(RESULTS, "cost.json"), "utf8")) };
+}
+
+if (isMain(import.meta.url)) {
+  const { cells, cost } = await readResults();
+  for (const page of PAGES) await writeFile(page, pageWith(await readFile(page, "utf8"), cells, cost));
+  await writeFile(DOCTOR, doctorTable(cells));
+  for (const [name, picture] of Object.entries(picturesIn(cells))) await writeFile(join(RESULTS, name), picture);
+}
