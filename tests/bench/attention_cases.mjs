@@ -85,6 +85,7 @@ function oneToken(rw, module, dtype, tokens, report) {
   const out = rw.tensor([1, HEADS, HEAD_DIM]);
   const bytes = Math.round(2 * tokens * KV_HEADS * HEAD_DIM * DTYPES[dtype].bytes);
   const source = rw.tensor([bytes / 4]);
+  source.data.fill(0.5); // also as f16 not subnormal
   const attend = (cache) => repeatedly(() => cache.attend(q, { layout: "thd", out }));
   const shape = [HEADS / KV_HEADS, HEAD_DIM, (2 * tokens * KV_HEADS) / BLOCK];
   const [queries, stored] = [q.data.byteOffset, source.data.byteOffset];
@@ -130,6 +131,7 @@ function againstLoop(rw, module, dtype, [heads, kvHeads, headDim], report) {
   const q = fill(rw.tensor([1, heads, headDim]));
   const out = rw.tensor([1, heads, headDim]);
   const source = rw.tensor([2 * CHUNK * kvHeads * headDim]);
+  source.data.fill(0.5); // also as f16 not subnormal
   const [stored, queries] = [source.data.byteOffset, q.data.byteOffset];
   const shape = [heads / kvHeads, headDim, (2 * CHUNK * kvHeads) / BLOCK];
   const results = race(

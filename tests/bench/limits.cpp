@@ -41,9 +41,18 @@ void multiply_16(Element* x, int count, float factor, int repeats) {
   }
 }
 
+// cos and signed sin of every pair.
+constexpr float kBoundCos[] = {0.8f, 0.8f, 0.8f, 0.8f}, kBoundSin[] = {-0.6f, 0.6f, -0.6f, 0.6f};
+
+// V8 builds a constant vector anew wherever it is used. So compilers must not see that this is one.
+v128_t hidden(const float* vector) {
+  asm("" : "+r"(vector));
+  return wasm_v128_load(vector);
+}
+
 template <class Element>
 void bound_half(Element* x, int count, int repeats) {
-  const v128_t c = wasm_f32x4_splat(0.8f), s = wasm_f32x4_splat(0.6f);
+  const v128_t c = hidden(kBoundCos), s = hidden(kBoundSin);
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int head = 0; head < count; head += 128) {
       for (int j = head; j < head + 64; j += 8) {
@@ -57,7 +66,7 @@ void bound_half(Element* x, int count, int repeats) {
 
 template <class Element>
 void bound_interleaved(Element* x, int count, int repeats) {
-  const v128_t c = wasm_f32x4_splat(0.8f), s = wasm_f32x4_make(-0.6f, 0.6f, -0.6f, 0.6f);
+  const v128_t c = hidden(kBoundCos), s = hidden(kBoundSin);
   const auto rotate = [&](v128_t xy) { return Arithmetic::add_product(wasm_f32x4_mul(xy, c), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s); };
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int i = 0; i < count; i += 16) {
@@ -70,30 +79,35 @@ void bound_interleaved(Element* x, int count, int repeats) {
 
 // Products of a block of keys, or of values: as many loads and multiply-adds.
 template <class Element, int Heads>
-void bound_products(const ScoreBlockOf<Element>& block, const Operands<Element>& operands, int row, v128_t* sums) {
+[[gnu::noinline]] void bound_products(const ScoreBlockOf<Element>& block, int row, v128_t* sums) {
+  const Operands<Element> operands;
   constexpr int kRows = Heads > 4 ? 4 : Heads, kKeys = kRows <= 2 ? 4 : kRows == 3 ? 3 : 2;
   ROPEWALK_ROLLED for (int n = 0; n < kBlockTokens; n += kKeys) {
     const int first = n + kKeys <= kBlockTokens ? n : kBlockTokens - kKeys;
     multiply_rows<Arithmetic, Element, kRows, kKeys>(block, operands, row, first, sums + row * kBlockTokens);
   }
-  if constexpr (Heads > 4) bound_products<Element, Heads - 4>(block, operands, row + 4, sums);
+  if constexpr (Heads > 4) bound_products<Element, Heads - 4>(block, row + 4, sums);
 }
+
+constexpr int kMaxBoundDim = 128;
 
 // Keys of a head and their values in turn, a block of each.
 template <class Element, int Heads>
 float bound_attention(const Element* rows, int dim, int blocks, const float* queries, int repeats) {
   const int fetched = 32768 / static_cast<int>(kBlockTokens * dim * sizeof(Element));  // blocks at a time
-  const Operands<Element> operands;
-  v128_t sums[Heads * kBlockTokens] = {}, weights[Heads * kBlockTokens / 4];
+  float scaled[Heads * kMaxBoundDim];                                                  // so that no product is subnormal
+  for (int i = 0; i < Heads * dim; ++i) scaled[i] = queries[i] * (sizeof(Element) == 2 ? kF16Unit : 1);
+  v128_t sums[Heads * kBlockTokens] = {}, scores[Heads * kBlockTokens / 4] = {}, weights[Heads * kBlockTokens / 4];
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int index = 0; index < blocks; ++index) {
       const Element* stored = rows + static_cast<std::ptrdiff_t>(index) * kBlockTokens * dim;
       if (index % fetched == 0) {
         touch_lines(reinterpret_cast<const char*>(stored), std::min(fetched, blocks - index) * kBlockTokens * dim * sizeof(Element));
       }
-      bound_products<Element, Heads>({queries, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, operands, 0, sums);
+      bound_products<Element, Heads>({scaled, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, 0, sums);
       if (index % 2 != 0) continue;
-      ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; ++i) weights[i] = exp_f32x4<Arithmetic>(sums[i]);
+      asm volatile("" : : "r"(scores) : "memory");  // scores of their own, whose exponentials are numbers, as if they had changed
+      ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; ++i) weights[i] = exp_f32x4<Arithmetic>(scores[i]);
     }
   }
   return sum_of(wasm_f32x4_add(sums[0], weights[0]));
@@ -131,7 +145,8 @@ EMSCRIPTEN_KEEPALIVE void rotate_bound(void* x, bool interleaved, int dtype, int
 }
 
 // Bound of a token's attention: nothing but the loads, multiply-adds and exponentials of `heads` query heads (2, 3, 4 or 7) that share a
-// key head, over `blocks` blocks of 32 keys or values of `dim` elements, a multiple of four. They are fetched ahead, like those of a cache.
+// key head, over `blocks` blocks of 32 keys or values of `dim` elements, a multiple of four, at most 128. They are fetched ahead, like
+// those of a cache.
 EMSCRIPTEN_KEEPALIVE float attend_bound(const void* rows, int dtype, int heads, int dim, int blocks, const float* queries, int repeats) {
   const auto run = [&](const auto* elements) {
     using Element = std::remove_cvref_t<decltype(*elements)>;
