@@ -19,7 +19,7 @@ const pages = {
   "docs/apps/scaling_search.md": { commands: 2, checks: 3 },
   "docs/command_line.md": { commands: 8, checks: 0 },
   "docs/doctor.md": { commands: 3, checks: 3 },
-  "docs/errata.md": { commands: 1, checks: 19 },
+  "docs/background/errata.md": { commands: 1, checks: 19 },
   "docs/extend_context.md": { commands: 6, checks: 7 },
   "docs/gibberish.md": { commands: 8, checks: 2 },
   "docs/long_embeddings.md": { commands: 1, checks: 3 },
