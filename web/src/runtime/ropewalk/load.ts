@@ -201,17 +201,7 @@ async function compile(platform: Platform, source: WasmSource, isShared: boolean
   try {
     if (source instanceof WebAssembly.Module) return { compiled: source, isShared: false };
     where = addressOf(source) ?? where;
-    let content = await source;
-    if (!isShared && platform.readFile === undefined && (typeof content === "string" || content instanceof URL)) {
-      const response = await fetch(content);
-      try {
-        // a browser keeps the code of a response for the next visit, which it doesn't do for bytes
-        return { compiled: await WebAssembly.compileStreaming(response), isShared };
-      } catch {
-        if (!response.bodyUsed) content = response; // the bytes tell what is wrong, and may be right under another MIME type
-      }
-    }
-    const bytes = await bytesOf(platform, content);
+    const bytes = await bytesOf(platform, source);
     checkMagic(bytes, where);
     const compiled = await WebAssembly.compile((isShared ? withSharedMemory(bytes) : bytes) as BufferSource);
     return { compiled, isShared };
