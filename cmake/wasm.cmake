@@ -92,6 +92,8 @@ link_for(ropewalk_web web web,worker)
 if(ROPEWALK_BENCHMARK)
   add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp tests/bench/products/products.cpp)
   target_compile_options(ropewalk_bench PRIVATE -O3 -msimd128 -ffp-contract=off)
+  # as the kernels, which its loops are compared with
+  set_source_files_properties(tests/bench/limits.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
   target_link_libraries(ropewalk_bench PRIVATE ropewalk_bindings)
   link_for(ropewalk_bench bench web,worker,node)
 endif()
