@@ -33,7 +33,7 @@ export function table(title, columns, rows) {
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-const timesOf = (length, trainedLength) => `${length / trainedLength}×`;
+export const timesOf = (length, trainedLength) => `${length / trainedLength}×`;
 
 /** A table with a row for each scaling and a column for each length. */
 function byLength({ measured, trainedLength }, model, valuesOf) {
