@@ -62,7 +62,8 @@ Status check_bias(const PositionEncoding& encoding, int heads) {
 
 KeyPositions key_positions(const KeyValues& kv, int first) {
   if (kv.pages == nullptr) return {kv.positions, first};
-  const double* ids = reinterpret_cast<const double*>(kv.pages[first / kBlockTokens]);
+  const int page = first / kBlockTokens;
+  const double* ids = reinterpret_cast<const double*>(kv.pages[page] != nullptr ? kv.pages[page] : kv.closed.pages[page]);
   return {{0, ids, kv.axes, 1, kBlockTokens}, first % kBlockTokens};
 }
 

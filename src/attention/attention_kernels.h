@@ -33,6 +33,10 @@ using LoadRows = void (*)(const StoredRows& rows, const void* stored, float* flo
 // is the first element of the largest magnitude, divided by -8; a quant is x/scale + 8.5, cut to an integer, at most 15.
 using StoreRows = void (*)(const StoredRows& rows, const float* floats, void* stored);
 
+// Reads a closed group of keys (channel_group.h) as rows of floats, [kBlockTokens][padded_dim(head_dim)]. Elements from head_dim on become
+// zero.
+using LoadChannels = void (*)(const void* stored, int head_dim, float* floats);
+
 // A smaller scale could have an infinite inverse. It is zero in f16 anyway, so the block's elements are set to zero.
 constexpr float kSmallestQuantScale = 0x1p-126f;
 
@@ -108,6 +112,7 @@ struct AttentionKernels {
   const char* name;
   LoadRows load[kRowTypes];
   StoreRows store[kRowTypes];
+  LoadChannels load_channels;
   Score score;
   Weigh weigh;
   Blend blend;

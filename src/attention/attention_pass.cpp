@@ -69,7 +69,8 @@ Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels,
   rows_ = tile_tokens_ * tile_heads_ * group_;
   reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
   const bool is_finite = kv.pages != nullptr;
-  blends_f16_ = kv.type == RowType::f16 && is_finite && kv.head_dim == dim_ && tile_tokens_ * group_ <= kernels.max_f16_rows;
+  blends_f16_ = kv.type == RowType::f16 && is_finite && kv.closed.pages == nullptr && kv.head_dim == dim_ &&
+                tile_tokens_ * group_ <= kernels.max_f16_rows;
 }
 
 std::uint64_t Pass::memory_floats() const {
@@ -177,6 +178,17 @@ void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& pa
 // or values at a time is in the first-level cache. The rows of `fetched` are touched before.
 void Pass::attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
+  int split = tokens.first;  // later tokens see more groups as closed
+  if (kv_.closed.pages == nullptr) split = tokens.last;
+  while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.first / kBlockTokens)) ++split;
+  is_closed_ = false;
+  attend_tokens(tile, {tokens.first, split}, range, fetched, partial);
+  is_closed_ = true;
+  attend_tokens(tile, {split, tokens.last}, range, fetched, partial);
+  is_closed_ = false;
+}
+
+void Pass::attend_tokens(const Tile& tile, SlotRange tokens, SlotRange range, SlotRange fetched, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
   const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
@@ -184,10 +196,7 @@ void Pass::attend_block(const Tile& tile, SlotRange range, SlotRange fetched, co
     const int head = tile.first_kv_head + k;
     if (k % heads == 0) {
       each_block(fetched, [&](SlotRange block) {
-        for (int i = head; i < tile.first_kv_head + std::min(k + heads, tile.kv_heads); ++i) {
-          touch(key_row(i, block.first), block.last - block.first);
-          touch(value_row(i, block.first), block.last - block.first);
-        }
+        for (int i = head; i < tile.first_kv_head + std::min(k + heads, tile.kv_heads); ++i) touch_block(i, block);
       });
     }
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
@@ -235,6 +244,7 @@ void Pass::write_weights(const Tile& tile, float* weights) {
   for (const SlotRange part : {visible.sinks, visible.window}) {
     each_block(part, [&](SlotRange range) {
       const SlotRange read = use_block(range);
+      is_closed_ = reads_closed(slot_of(tile.first_token), range.first / kBlockTokens);
       for (int k = 0; k < tile.kv_heads; ++k) {
         const int row = row_of(tile, k, 0), head = first_head + row;
         score(tile, row, group_, k, read);
@@ -278,8 +288,37 @@ void Pass::touch(const char* rows, int count) const {
   for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
 }
 
+void Pass::touch_block(int head, SlotRange block) const {
+  const int page = block.first / kBlockTokens;
+  if (page >= kv_.closed.count) {
+    touch(key_row(head, block.first), block.last - block.first);
+    return touch(value_row(head, block.first), block.last - block.first);
+  }
+  for (const int part : {0, 1}) {  // most tokens read this form
+    touch_lines(kv_.closed.block(page, part, head, kv_.head_dim), static_cast<std::ptrdiff_t>(kv_.closed.bytes(page, part, kv_.head_dim)));
+  }
+}
+
+Pass::Floats Pass::load_closed_rows(int part, int head, SlotRange range) const {
+  const int page = range.first / kBlockTokens, first = range.first % kBlockTokens;
+  const char* stored = kv_.closed.block(page, part, head, kv_.head_dim);
+  if (part == 0 && !kv_.closed.is_first(page)) {
+    kernels_.load_channels(stored, kv_.head_dim, block_rows_);
+    return {block_rows_ + static_cast<std::ptrdiff_t>(first) * dim_, dim_};
+  }
+  const RowType type = kv_.closed.is_first(page) ? RowType::q8_0 : RowType::q4_0;
+  const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(row_bytes(type, kv_.head_dim));
+  kernels_.load[static_cast<int>(type)]({row, dim_, range.last - range.first, kv_.head_dim}, stored + first * row, block_rows_);
+  return {block_rows_, dim_};
+}
+
 Pass::Floats Pass::read_keys(int head, SlotRange range) {
   const int count = range.last - range.first;
+  if (is_closed_) {
+    const Floats keys = load_closed_rows(0, head, range);
+    if (encoder_.encodes_keys()) encoder_.encode_keys({keys.rows, dim_, block_rows_ + (keys.rows - block_rows_), dim_, count});
+    return keys;
+  }
   const char* keys = key_row(head, range.first);
   if (!encoder_.encodes_keys()) return reads_in_place_ ? in_place(keys) : load(keys, count);
   const Floats from = reads_in_place_ && encoder_.encodes_all() ? in_place(keys) : load(keys, count);
@@ -288,9 +327,9 @@ Pass::Floats Pass::read_keys(int head, SlotRange range) {
 }
 
 Pass::Floats Pass::read_values(int head, SlotRange range) {
-  const int count = range.last - range.first;
+  if (is_closed_) return load_closed_rows(1, head, range);
   const char* values = value_row(head, range.first);
-  return reads_in_place_ ? in_place(values) : load(values, count);
+  return reads_in_place_ ? in_place(values) : load(values, range.last - range.first);
 }
 
 Pass::Floats Pass::in_place(const char* rows) const {

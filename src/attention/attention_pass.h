@@ -6,6 +6,7 @@
 #include "attention/attention_encoding.h"
 #include "attention/attention_kernels.h"
 #include "attention/attention_mask.h"
+#include "attention/channel_group.h"
 
 namespace ropewalk {
 
@@ -98,6 +99,13 @@ class Pass {
   SlotRange tokens_that_see(const Tile& tile, SlotRange range) const;
 
   void attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial);
+  // The same for tokens of the tile that read the block in one form.
+  void attend_tokens(const Tile& tile, SlotRange tokens, SlotRange range, SlotRange fetched, const PartialRows& partial);
+  // Whether the token at a slot reads a block as a closed group: if there is no other form, or the group is closed when it is the last
+  // token.
+  bool reads_closed(int slot, int block) const {
+    return block < kv_.closed.count && (kv_.pages[block] == nullptr || block < closed_groups(slot + 1));
+  }
   // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
   SlotRange use_block(SlotRange range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
@@ -114,6 +122,9 @@ class Pass {
   const char* key_row(int head, int slot) const { return stored(kv_.keys, kv_.key_offset, head, slot); }
   const char* value_row(int head, int slot) const { return stored(kv_.values, kv_.value_offset, head, slot); }
   void touch(const char* rows, int count) const;
+  void touch_block(int head, SlotRange block) const;
+  // The keys (part 0) or values (part 1) of a range in a closed group.
+  Floats load_closed_rows(int part, int head, SlotRange range) const;
   static const Float16* f16_rows(const char* rows) { return reinterpret_cast<const Float16*>(rows); }
   std::ptrdiff_t f16_stride() const { return kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(Float16)); }
   Floats read_keys(int head, SlotRange range);
@@ -136,6 +147,7 @@ class Pass {
   int tile_heads_;  // key heads: all if there are few rows, so that the encoding of a block of positions is computed once for all
   int rows_;
   bool reads_in_place_;
+  bool is_closed_ = false;   // the block is read as a closed group
   bool blends_f16_;          // values are used as they are stored
   bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "attention/attention_kernels.h"
+#include "attention/channel_group.h"
 #include "base/float_math.h"
 
 namespace ropewalk {
@@ -74,6 +75,15 @@ void store_block_rows(const StoredRows& rows, const float* floats, void* stored)
   }
 }
 
+void load_channels(const void* stored, int head_dim, float* floats) {
+  const ChannelGroup group(stored, head_dim);
+  const int dim = padded_dim(head_dim);
+  for (int token = 0; token < kBlockTokens; ++token, floats += dim) {
+    for (int i = 0; i < head_dim; ++i) floats[i] = group.element(i, token);
+    for (int i = head_dim; i < dim; ++i) floats[i] = 0;
+  }
+}
+
 // An element as Score and Blend multiply it.
 float operand(float element) { return element; }
 float operand(Float16 element) { return to_float(element) / kF16Unit; }
@@ -137,6 +147,7 @@ const AttentionKernels kScalarAttentionKernels = {
     "scalar",
     {load_rows<float>, load_rows<Float16>, load_rows<BFloat16>, load_block_rows<Q8Block>, load_block_rows<Q4Block>},
     {store_rows<float>, store_rows<Float16>, store_rows<BFloat16>, store_block_rows<Q8Block>, store_block_rows<Q4Block>},
+    load_channels,
     score<float>,
     weigh,
     blend<float>,

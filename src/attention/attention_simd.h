@@ -145,6 +145,9 @@ void store_block_rows_simd(const StoredRows& rows, const float* floats, void* st
   }
 }
 
+// attention_channels_wasmsimd.cpp
+void load_channels_simd(const void* stored, int head_dim, float* floats);
+
 template <class Arithmetic>
 constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_rows) {
   return {
@@ -152,6 +155,7 @@ constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_
       {load_rows_simd<float>, load_f16_rows_simd, load_rows_simd<BFloat16>, load_block_rows_simd<Q8Block>, load_block_rows_simd<Q4Block>},
       {store_rows_simd<float>, store_rows_simd<Float16>, store_rows_simd<BFloat16>, store_block_rows_simd<Q8Block>,
        store_block_rows_simd<Q4Block>},
+      load_channels_simd,
       score_simd<Arithmetic, float>,
       weigh_simd<Arithmetic>,
       blend_simd<Arithmetic, float>,

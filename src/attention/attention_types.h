@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstddef>
 
+#include "attention/channel_group.h"
 #include "attention/position_scheme.h"
 #include "attention/row_storage.h"
 #include "rope/rope.h"
@@ -32,6 +33,9 @@ struct KeyValues {
   std::size_t key_offset = 0;  // bytes from the start of a page
   std::size_t value_offset = 0;
   int axes = 1;  // of the positions in pages
+
+  // Of q4_channel. Pages that some layer has closed also have this form, or no other.
+  ClosedPages closed;
 };
 
 // Queries and outputs, [token][head][head_dim] or [head][token][head_dim], as the strides (in floats) say. out may be queries.

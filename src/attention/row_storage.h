@@ -9,9 +9,13 @@ namespace ropewalk {
 
 // f32, f16 and bf16 are stored element by element. q8_0 and q4_0 are GGUF's formats: blocks of 32 elements, each an f16 scale and 32 quants
 // of 8 or 4 bits. The last block of a row is padded with zeros.
-enum class RowType : int { f32, f16, bf16, q8_0, q4_0 };
+//
+// q4_channel is a type of caches, not of rows: rows of f16, and closed groups of 32 tokens in which keys have four bits per channel and
+// values are rows of q4_0 (channel_group.h).
+enum class RowType : int { f32, f16, bf16, q8_0, q4_0, q4_channel };
 
-constexpr int kRowTypes = 5;
+constexpr int kRowTypes = 5;  // without q4_channel
+constexpr int kCacheTypes = 6;
 
 constexpr int kQuantBlockSize = 32;
 
@@ -47,6 +51,7 @@ constexpr std::size_t row_bytes(RowType type, int head_dim) {
     case RowType::bf16: return static_cast<std::size_t>(head_dim) * 2;
     case RowType::q8_0: return quant_blocks(head_dim) * sizeof(Q8Block);
     case RowType::q4_0: return quant_blocks(head_dim) * sizeof(Q4Block);
+    case RowType::q4_channel: break;
   }
   return 0;
 }
@@ -61,6 +66,7 @@ constexpr float largest_storable(RowType type) {
     case RowType::f16: return 65504.0f;
     case RowType::q8_0: return 65504.0f * 127.0f;
     case RowType::q4_0: return 65504.0f * 8.0f;
+    case RowType::q4_channel: break;
   }
   return 0;
 }

@@ -5,7 +5,9 @@
 #include <new>
 
 #include "base/thread_pool.h"
+#include "cache/kv_groups.h"
 #include "cache/kv_retune.h"
+#include "cache/kv_shift.h"
 
 namespace ropewalk {
 namespace {
@@ -30,12 +32,9 @@ bool are_finite(KvStorage& storage, const KvSequence& cached) {
     const KvGeometry::Layer& layer = storage.geometry.layer(index);
     for (int first = 0; first < cached.written(index); first += kBlockTokens) {
       const int count = std::min(kBlockTokens, cached.written(index) - first), dim = padded_dim(layer.head_dim);
-      const StoredRows rows = {static_cast<std::ptrdiff_t>(layer.row_bytes), dim, count, layer.head_dim};
       for (int part = 0; part < layer.parts(); ++part) {
-        const std::size_t offset = layer.part_offset(part);
         for (int head = 0; head < layer.heads; ++head) {
-          storage.kernels->load[static_cast<int>(storage.geometry.type())](
-              rows, cached.page(first / kBlockTokens) + offset + layer.row(head, 0), storage.rows.data());
+          load_page_rows(storage, cached, index, part, head, first / kBlockTokens, storage.rows.data());
           for (int i = 0; i < count * dim; ++i) {
             if (!std::isfinite(storage.rows[i])) return false;
           }
@@ -55,14 +54,19 @@ Status copy_tokens(const KvStorage& source, int from, KvStorage& target, int to,
   KvSequence& replaced = target.sequences[to];
   if (tokens < 0 || tokens > copied.tokens()) return Status::token_count_out_of_range;
   if (&copied == &replaced) {
-    replaced.truncate(tokens);
-    return Status::ok;
+    return truncate_tokens(target, to, tokens);
   }
   if (&source != &target) {
     if (tokens > target.max_tokens) return Status::cache_full;
     if (const Status status = check_same_keys(target, source, copied); status != Status::ok) return status;
   }
-  return replaced.copy(copied, tokens);
+  if (!target.geometry.closes_groups()) return replaced.copy(copied, tokens);
+  KvSequence fresh;
+  if (const Status status = fresh.prepare(target.geometry, target.rope_count); status != Status::ok) return status;
+  if (const Status status = fresh.copy(copied, tokens); status != Status::ok) return status;
+  if (const Status status = cut_groups(target, fresh, tokens); status != Status::ok) return status;
+  replaced = std::move(fresh);
+  return Status::ok;
 }
 
 Status adopt_sequence(KvStorage& storage, int sequence, KvSequence&& restored, const FrequencyPlan* from) {

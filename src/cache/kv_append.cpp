@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cache/kv_groups.h"
 #include "cache/kv_retune.h"
 #include "rope/tensor_strides.h"
 
@@ -94,6 +95,9 @@ Status KvAppend::write(int layer, const SequenceRange& range, const NewTokens& t
     KvSequence& cached = storage_.sequences[range.first + row];
     if (const Status status = write_tokens(layer, cached, tokens, row); status != Status::ok) return status;
     cached.note_key(parts_[row].largest_key);
+    if (!storage_.geometry.closes_groups()) continue;
+    close_groups(storage_, cached, layer);
+    if (tokens.keys.shape.tokens == 1) cached.drop_open_pages();  // it reads all of them closed
   }
   return Status::ok;
 }
@@ -101,9 +105,14 @@ Status KvAppend::write(int layer, const SequenceRange& range, const NewTokens& t
 // Reserves pages for new tokens that only this sequence holds, and re-rotates the cached keys to the plans of the new length.
 Status KvAppend::reserve(int layer, KvSequence& cached, const NewTokens& tokens, const Part& part) {
   const int written = cached.written(layer) + tokens.keys.shape.tokens;
+  const bool closes = storage_.geometry.closes_groups();
+  if (closes && written > cached.tokens()) cached.drop_open_pages();  // no token reads them any more
   if (const Status status = cached.own_pages(cached.written(layer), written); status != Status::ok) return status;
-  if (written <= cached.tokens()) return Status::ok;
   if (const Status status = cached.reserve(written); status != Status::ok) return status;
+  if (closes) {
+    if (const Status status = reserve_groups(cached, layer, written); status != Status::ok) return status;
+  }
+  if (written <= cached.tokens()) return Status::ok;
   return retune_to_length(storage_, cached, length_up_to(std::max(cached.largest_position(), part.largest_position)));
 }
 

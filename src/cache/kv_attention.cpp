@@ -86,6 +86,13 @@ Status KvAttention::view(int layer, int sequence, KeyValues& kv, AttentionOption
   kv.key_offset = geometry.key_offset;
   kv.value_offset = geometry.value_offset;
   kv.axes = storage_.geometry.axes();
+  if (storage_.geometry.closes_groups()) {
+    kv.closed.pages = cached.closed_page_list();
+    kv.closed.count = cached.closed(layer);
+    kv.closed.has_first = cached.has_first();
+    std::copy_n(geometry.closed_start, 2, kv.closed.start);
+    std::copy_n(geometry.first_start, 2, kv.closed.first_start);
+  }
   return Status::ok;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cache/kv_groups.h"
+
 namespace ropewalk {
 
 void KvCache::use_kernels(const AttentionKernels& kernels, const RotateKernels& rotate_kernels) {
@@ -23,19 +25,19 @@ Status KvCache::read(int layer, int sequence, int first, int count, float* keys,
   const KvSequence& cached = storage_.sequences[sequence];
   if (first < 0 || count < 0 || first > cached.written(layer) - count) return Status::token_count_out_of_range;
   const KvGeometry::Layer& geometry = storage_.geometry.layer(layer);
-  Buffer<float> row;
-  if (!row.resize(padded_dim(geometry.head_dim))) return Status::out_of_memory;
-  const StoredRows one = {0, 0, 1, geometry.head_dim};
-  const auto copy = [&](const char* stored, float* target) {
-    storage_.kernels->load[static_cast<int>(storage_.geometry.type())](one, stored, row.data());
-    std::copy_n(row.data(), geometry.head_dim, target);
-  };
-  for (int token = 0; token < count; ++token) {
-    const char* page = cached.page((first + token) / kBlockTokens);
-    for (int head = 0; head < geometry.heads; ++head, keys += geometry.head_dim, values += geometry.head_dim) {
-      const std::size_t at = geometry.row(head, (first + token) % kBlockTokens);
-      copy(page + geometry.key_offset + at, keys);
-      copy(page + geometry.value_offset + at, values);
+  const int dim = padded_dim(geometry.head_dim);
+  Buffer<float> rows;
+  if (!rows.resize(static_cast<std::uint64_t>(kBlockTokens) * dim)) return Status::out_of_memory;
+  for (int page = first / kBlockTokens; page < pages_of(first + count); ++page) {
+    const int begin = std::max(first, page * kBlockTokens), end = std::min(first + count, (page + 1) * kBlockTokens);
+    for (int part = 0; part < 2; ++part) {
+      for (int head = 0; head < geometry.heads; ++head) {
+        load_page_rows(storage_, cached, layer, geometry.has_values() ? part : 0, head, page, rows.data());
+        for (int slot = begin; slot < end; ++slot) {
+          const std::ptrdiff_t at = (static_cast<std::ptrdiff_t>(slot - first) * geometry.heads + head) * geometry.head_dim;
+          std::copy_n(&rows[static_cast<std::size_t>(slot % kBlockTokens) * dim], geometry.head_dim, (part == 0 ? keys : values) + at);
+        }
+      }
     }
   }
   return Status::ok;

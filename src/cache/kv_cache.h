@@ -63,6 +63,9 @@ class KvCache {
   // The factor of the plan on cos and sin, 1 for layers without a rope. The layer and the sequence must exist.
   double attention_factor(int layer, int sequence) { return attention_.attention_factor(layer, sequence); }
 
+  // Releases memory that only tokens of the last append() read, and a truncation to one of them. The next append() does so as well.
+  void settle(int sequence) { storage_.sequences[sequence].drop_open_pages(); }
+
   // Keeps the first `tokens` tokens of a sequence.
   Status truncate(int sequence, int tokens) { return truncate_tokens(storage_, sequence, tokens); }
 

@@ -4,13 +4,21 @@
 //   page    positions [axes][kBlockTokens] f64, then layer after layer
 //   layer   keys [kv_heads][kBlockTokens][row], then values in the same way, if it has its own     row: row_storage.h
 //
+// Of the type q4_channel, rows are f16, and a page that all layers have closed (channel_group.h) has another form:
+//
+//   closed page  positions as above, then layer after layer: keys [kv_heads] groups, values [kv_heads][kBlockTokens][row of q4_0]
+//
+// The first page of a sequence is closed in rows of q8_0: all tokens look at the first ones (attention sinks), whose keys are unlike
+// others.
+//
 // A sequence takes ceil(tokens / kBlockTokens) · page_bytes bytes, where
 //   page_bytes = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)), rounded up to a cache line.
+// Closed pages take closed_page_bytes() instead.
 #pragma once
 
 #include <span>
 
-#include "attention/attention_kernels.h"
+#include "attention/channel_group.h"
 #include "base/buffer.h"
 #include "rope/config.h"
 
@@ -35,8 +43,10 @@ class KvGeometry {
     int head_dim;
     int rope;
     std::size_t row_bytes;
-    std::size_t key_offset;    // bytes from the start of a page
-    std::size_t value_offset;  // key_offset if the layer has no values of its own
+    std::size_t key_offset;            // bytes from the start of a page
+    std::size_t value_offset;          // key_offset if the layer has no values of its own
+    std::size_t closed_start[2] = {};  // of keys and values in a closed page
+    std::size_t first_start[2] = {};   // the same in the closed first page of a sequence
 
     // Offset in bytes of the row of a head and token, from the start of the layer's keys or values in a page.
     std::size_t row(int head, int token) const { return (static_cast<std::size_t>(head) * kBlockTokens + token) * row_bytes; }
@@ -45,17 +55,29 @@ class KvGeometry {
     int parts() const { return has_values() ? 2 : 1; }  // keys, and values
     std::size_t part_offset(int part) const { return part == 0 ? key_offset : value_offset; }
     std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
+    // Bytes of a head's keys or values in a closed page, and their offset in it.
+    std::size_t closed_bytes(int part, bool is_first) const {
+      if (is_first) return kBlockTokens * ropewalk::row_bytes(RowType::q8_0, head_dim);
+      return part == 0 ? channel_group_bytes(head_dim) : kBlockTokens * ropewalk::row_bytes(RowType::q4_0, head_dim);
+    }
+    std::size_t closed_offset(int part, int head, bool is_first) const {
+      return (is_first ? first_start : closed_start)[part] + static_cast<std::size_t>(head) * closed_bytes(part, is_first);
+    }
   };
 
   // Checks ranges and computes the layout. A model without attention has no layers. Returns cache_layers_out_of_range, row_type_unknown,
-  // out_of_memory or ok.
+  // cache_layers_latent, out_of_memory or ok.
   Status prepare(std::span<const KvLayer> layers, RowType type, int axes);
 
-  RowType type() const { return type_; }
+  // Of the rows of pages: f16 for q4_channel.
+  RowType type() const { return closes_ ? RowType::f16 : type_; }
+  RowType cache_type() const { return type_; }
+  bool closes_groups() const { return closes_; }
   int axes() const { return axes_; }
   int layers() const { return static_cast<int>(layers_.size()); }
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t page_bytes() const { return page_bytes_; }
+  std::size_t closed_page_bytes(bool is_first) const { return is_first ? first_page_bytes_ : closed_page_bytes_; }
 
   // Whether pages of the other geometry have the same layout.
   bool is_same(const KvGeometry& other) const;
@@ -65,9 +87,12 @@ class KvGeometry {
 
  private:
   RowType type_ = RowType::f32;
+  bool closes_ = false;
   int axes_ = 1;
   Buffer<Layer> layers_;
   std::size_t page_bytes_ = 0;
+  std::size_t closed_page_bytes_ = 0;
+  std::size_t first_page_bytes_ = 0;
 };
 
 // Number of pages for `tokens` tokens.

@@ -7,7 +7,8 @@
 namespace ropewalk {
 namespace {
 
-// The parts of the header, in this order: one GeometryHeader, a LayerHeader for each layer, a PlanHeader for each rope. Sizes are multiples
+// The parts of the header, in this order: one GeometryHeader, a LayerHeader for each layer, for q4_channel a GroupHeader for each layer, a
+// PlanHeader for each rope. Sizes are multiples
 // of 8, so that f64 stay aligned.
 struct GeometryHeader {
   std::int32_t type, mode, axes, layers, ropes, tokens;
@@ -18,6 +19,10 @@ struct GeometryHeader {
 
 struct LayerHeader {
   std::int32_t heads, head_dim, rope, written;  // a negative head_dim: no values of its own
+};
+
+struct GroupHeader {
+  std::int32_t closed, has_first;
 };
 
 // Followed by inv_freq [pairs] f64, axis_of_pair [pairs] f64 and, with xPos, xpos_scale [pairs] f64.
@@ -117,6 +122,11 @@ char* KvContent::next(std::size_t& size) {
       for (; head_ < layer.heads; ++head_, page_ = 0) {
         const int tokens = std::min(kBlockTokens, sequence_->written(layer_) - page_ * kBlockTokens);
         if (tokens <= 0) continue;
+        if (page_ < sequence_->closed(layer_)) {
+          const int page = page_++;
+          size = layer.closed_bytes(part_, sequence_->is_first(page));
+          return sequence_->closed_page(page) + layer.closed_offset(part_, head_, sequence_->is_first(page));
+        }
         size = tokens * layer.row_bytes;
         return sequence_->page(page_++) + layer.part_offset(part_) + layer.row(head_, 0);
       }
@@ -129,7 +139,14 @@ double KvContent::bytes(const KvGeometry& geometry, const KvSequence& sequence) 
   double bytes = static_cast<double>(sizeof(double)) * geometry.axes() * sequence.tokens();
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
-    bytes += static_cast<double>(layer.parts()) * layer.heads * sequence.written(index) * static_cast<double>(layer.row_bytes);
+    const int closed = sequence.closed(index), open = sequence.written(index) - closed * kBlockTokens;
+    for (int part = 0; part < layer.parts(); ++part) {
+      bytes += static_cast<double>(layer.heads) * open * static_cast<double>(layer.row_bytes);
+      for (int page = 0; page < std::min(closed, 2); ++page) {  // the first, and the others
+        const int pages = page == 0 ? 1 : closed - 1;
+        bytes += static_cast<double>(layer.heads) * pages * static_cast<double>(layer.closed_bytes(part, sequence.is_first(page)));
+      }
+    }
   }
   return bytes;
 }
@@ -142,7 +159,9 @@ Status KvImageWriter::open(KvCache& cache, int sequence) {
 
   std::unique_ptr<FrequencyPlan[]> saved(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
   if (saved == nullptr) return Status::out_of_memory;
-  std::uint64_t header_bytes = sizeof(GeometryHeader) + std::uint64_t{sizeof(LayerHeader)} * geometry.layers();
+  const int group_headers = geometry.closes_groups() ? geometry.layers() : 0;
+  std::uint64_t header_bytes =
+      sizeof(GeometryHeader) + std::uint64_t{sizeof(LayerHeader)} * geometry.layers() + std::uint64_t{sizeof(GroupHeader)} * group_headers;
   for (int rope = 0; rope < plans; ++rope) {
     if (const Status status = make_plan(cache.rope_config(rope), cached.planned_length(rope), saved[rope]); status != Status::ok)
       return status;
@@ -156,12 +175,13 @@ Status KvImageWriter::open(KvCache& cache, int sequence) {
   put(at, start);
   double planned_length = 1;  // the same for all ropes, unless an append ran out of memory half-way
   for (int rope = 0; rope < cache.ropes(); ++rope) planned_length = std::max(planned_length, cached.planned_length(rope));
-  put(at, GeometryHeader{static_cast<std::int32_t>(geometry.type()), static_cast<std::int32_t>(cache.mode()), geometry.axes(),
+  put(at, GeometryHeader{static_cast<std::int32_t>(geometry.cache_type()), static_cast<std::int32_t>(cache.mode()), geometry.axes(),
                          geometry.layers(), plans, cached.tokens(), cached.largest_key(), 0, planned_length});
   for (int index = 0; index < geometry.layers(); ++index) {
     const KvGeometry::Layer& layer = geometry.layer(index);
     put(at, LayerHeader{layer.heads, saved_head_dim(layer), layer.rope, cached.written(index)});
   }
+  for (int index = 0; index < group_headers; ++index) put(at, GroupHeader{cached.closed(index), cached.has_first()});
   for (int rope = 0; rope < plans; ++rope) put_plan(at, saved[rope]);
 
   content_.begin(geometry, cached);
@@ -267,9 +287,11 @@ Status KvImageReader::read_header() {
   const char* at = header_.data();
   const GeometryHeader header = get<GeometryHeader>(at);
   const int plans = cache_->mode() == KeyMode::rotated ? cache_->ropes() : 0;
-  const bool fits = header.type == static_cast<std::int32_t>(geometry.type()) && header.mode == static_cast<std::int32_t>(cache_->mode()) &&
-                    header.axes == geometry.axes() && header.layers == geometry.layers() && header.ropes == plans;
-  const std::size_t layers_end = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers();
+  const bool fits = header.type == static_cast<std::int32_t>(geometry.cache_type()) &&
+                    header.mode == static_cast<std::int32_t>(cache_->mode()) && header.axes == geometry.axes() &&
+                    header.layers == geometry.layers() && header.ropes == plans;
+  const int group_headers = geometry.closes_groups() ? geometry.layers() : 0;
+  const std::size_t layers_end = sizeof(GeometryHeader) + sizeof(LayerHeader) * geometry.layers() + sizeof(GroupHeader) * group_headers;
   if (!fits || header_.size() < layers_end) return Status::image_geometry;
   if (header.tokens < 0 || !is_within(header.largest_key, 0, largest_storable(geometry.type()))) return Status::image_content;
   if (!is_within(header.planned_length, 1, kPositionLimit)) return Status::image_content;
@@ -281,6 +303,15 @@ Status KvImageReader::read_header() {
     if (saved.heads != layer.heads || saved.head_dim != saved_head_dim(layer) || saved.rope != layer.rope) return Status::image_geometry;
     if (saved.written < 0 || saved.written > header.tokens) return Status::image_content;
     restored_.note_written(index, saved.written);
+  }
+  int closed_in_any = 0;
+  for (int index = 0; index < group_headers; ++index) {
+    const GroupHeader saved = get<GroupHeader>(at);
+    if (saved.closed < 0 || saved.closed > restored_.written(index) / kBlockTokens) return Status::image_content;
+    if (saved.has_first != 0 && saved.has_first != 1) return Status::image_content;
+    restored_.note_first(saved.has_first != 0);
+    restored_.note_closed(index, saved.closed);
+    closed_in_any = std::max(closed_in_any, saved.closed);
   }
   std::size_t left = header_.size() - layers_end;
   plans_.reset(new (std::nothrow) FrequencyPlan[std::max(1, plans)]);
@@ -297,7 +328,8 @@ Status KvImageReader::read_header() {
   const double expected_bytes = image_start(ImageKind::kv_cache, header_.size(), KvContent::bytes(geometry, restored_)).total_bytes;
   if (expected_bytes != bytes_) return Status::image_content;  // before memory is allocated for tokens that aren't there
   if (header.tokens > cache_->max_tokens()) return Status::image_too_many_tokens;
-  return restored_.reserve(header.tokens);
+  if (const Status status = restored_.reserve(header.tokens, restored_.closed_in_all()); status != Status::ok) return status;
+  return group_headers > 0 ? restored_.reserve_closed(closed_in_any) : Status::ok;
 }
 
 Status KvImageReader::read_trailer() {
@@ -311,6 +343,7 @@ Status KvImageReader::read_trailer() {
 Status KvImageReader::finish() {
   if (stage_ != Stage::done || cache_ == nullptr) return Status::image_too_short;
   restored_.find_largest_position();
+  if (cache_->geometry().closes_groups()) restored_.copy_positions(0);
   const Status status = std::exchange(cache_, nullptr)->adopt(sequence_, std::move(restored_), plans_.get());
   restored_ = {};  // frees the replaced sequence, or the rejected one
   const bool misfits = status == Status::position_out_of_range || status == Status::key_not_finite || status == Status::plans_differ;

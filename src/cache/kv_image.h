@@ -2,7 +2,8 @@
 // restoring reads straight into new pages.
 //
 // The header has the geometry and, for rotated keys, the plans they are rotated by. A cache with other ropes re-rotates them to its own
-// plans. The content is the positions, [axes][tokens] f64, then for each layer keys and values, [kv_heads][written][row].
+// plans. The content is the positions, [axes][tokens] f64, then for each layer keys and values, [kv_heads][written][row]. Of q4_channel, a
+// head's rows are its closed groups as they are (channel_group.h; values: rows of q4_0), then the rows of f16.
 #pragma once
 
 #include "base/image.h"

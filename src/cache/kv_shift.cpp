@@ -1,6 +1,7 @@
 #include "cache/kv_shift.h"
 
 #include "base/thread_pool.h"
+#include "cache/kv_groups.h"
 #include "cache/kv_retune.h"
 
 namespace ropewalk {
@@ -45,6 +46,7 @@ void apply_move(KvStorage& storage, KvSequence& cached, const KeyMove& move) {
 Status truncate_tokens(KvStorage& storage, int sequence, int tokens) {
   if (const Status status = storage.check_sequence(sequence); status != Status::ok) return status;
   if (tokens < 0 || tokens > storage.sequences[sequence].tokens()) return Status::token_count_out_of_range;
+  if (storage.geometry.closes_groups()) return cut_groups(storage, storage.sequences[sequence], tokens);
   storage.sequences[sequence].truncate(tokens);
   return Status::ok;
 }
@@ -60,7 +62,12 @@ Status shift_tokens(KvStorage& storage, int sequence, int keep, int discard) {
   KvSequence& cached = storage.sequences[sequence];
   if (const Status status = prepare_move(storage, cached); status != Status::ok) return status;
   if (const Status status = cached.own_pages(keep, cached.tokens() - discard); status != Status::ok) return status;
-  cached.remove(keep, discard);
+  if (storage.geometry.closes_groups()) {
+    if (const Status status = cached.own_pages(keep, cached.tokens()); status != Status::ok) return status;
+    if (const Status status = remove_in_groups(storage, cached, keep, discard); status != Status::ok) return status;
+  } else {
+    cached.remove(keep, discard);
+  }
   if (delta != 0) apply_move(storage, cached, {nullptr, keep, delta});
   return thread_pool().status();
 }

@@ -6,7 +6,8 @@
 namespace ropewalk {
 
 Status KvStorage::configure(const KvCacheConfig& config) {
-  if (config.mode != KeyMode::rotated && config.mode != KeyMode::raw) return Status::cache_mode_unknown;
+  const bool is_known = config.mode == KeyMode::raw || (config.mode == KeyMode::rotated && config.type != RowType::q4_channel);
+  if (!is_known) return Status::cache_mode_unknown;
   if (config.sequences < 1 || config.sequences > kMaxSequences) return Status::cache_sequences_out_of_range;
   if (config.max_tokens < 1 || config.max_tokens > kMaxCacheTokens) return Status::cache_limit_out_of_range;
 

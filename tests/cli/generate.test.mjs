@@ -61,7 +61,7 @@ test("--kv stores keys and values in another type, and --ignore-end goes on afte
   assert.deepEqual([goesOn.tokens.length, goesOn.finish], [40, "length"]);
   const { status, stderr } = await ropewalk(["generate", llama, "a", "--kv", "q9"]);
   assert.equal(status, 2);
-  assert.match(stderr, /f32, f16, bf16, q8_0, q4_0/);
+  assert.match(stderr, /f32, f16, bf16, q8_0, q4_0, q4_channel/);
 });
 
 test("--logprobs shows each token with the most probable ones", async () => {

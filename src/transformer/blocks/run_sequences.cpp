@@ -7,6 +7,9 @@
 namespace ropewalk {
 namespace {
 
+// The tokens of a call that may be a token and guesses, the last of which are truncated.
+constexpr int kMostGuesses = 64;
+
 // Whether a memory is that of the model's layers, with the same number of tokens everywhere.
 Status check(const Weights& weights, const TextMemory& memory) {
   const ModelConfig& c = weights.config();
@@ -141,6 +144,8 @@ void RunSequences::begin() {
 void RunSequences::commit() {
   for (const Part& part : parts()) {
     if (part.memory.states != nullptr) part.memory.states->commit(part.count);
+    const bool may_be_guesses = part.count <= kMostGuesses;
+    if (part.memory.cache != nullptr && !may_be_guesses) part.memory.cache->settle(part.memory.sequence);
   }
 }
 

@@ -12,6 +12,7 @@ export const CACHES = [
   { dtype: "q8_0" },
   { dtype: "q4_0" },
   { dtype: "q4_0", keys: "raw" },
+  { dtype: "q4_channel" },
 ];
 
 /** ln of the probabilities of all tokens. */

@@ -62,7 +62,7 @@ TEST_F(KvErrors, Configure) {
   for (const int count : {0, -1, kMaxCacheTokens + 1}) {
     expect_bad(Status::cache_limit_out_of_range, [&](CacheSetup& s) { s.max_tokens = count; });
   }
-  expect_bad(Status::row_type_unknown, [](CacheSetup& s) { s.type = RowType{kRowTypes}; });
+  expect_bad(Status::row_type_unknown, [](CacheSetup& s) { s.type = RowType{kCacheTypes}; });
   expect_bad(Status::cache_layers_out_of_range, [](CacheSetup& s) { s.layers.resize(kMaxCacheLayers + 1); });
   expect_bad(Status::cache_layers_out_of_range, [](CacheSetup& s) { s.layers[1].kv_heads = 0; });
   expect_bad(Status::cache_rope_unknown, [](CacheSetup& s) { s.layers[1].rope = 1; });

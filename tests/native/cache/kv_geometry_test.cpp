@@ -75,7 +75,7 @@ TEST(KvGeometry, RefusesValuesOutOfRangeAndDoesNotChange) {
     EXPECT_EQ(geometry.layers(), 1);
     EXPECT_EQ(geometry.layer(0).head_dim, 16);
   };
-  expect_refused(good, RowType{kRowTypes}, Status::row_type_unknown);
+  expect_refused(good, RowType{kCacheTypes}, Status::row_type_unknown);
   expect_refused(good, RowType{-1}, Status::row_type_unknown);
   expect_refused(std::vector<KvLayer>(kMaxCacheLayers + 1, good[0]), RowType::f32, Status::cache_layers_out_of_range);
   for (const KvLayer& layer : {KvLayer{0, 16, 0}, KvLayer{-1, 16, 0}, KvLayer{65537, 16, 0}, KvLayer{1, 0, 0}, KvLayer{1, 8193, 0}}) {

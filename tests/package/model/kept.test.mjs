@@ -43,6 +43,7 @@ for (const [name, dtype] of [
   ["llama", "f16"],
   ["llama", "q8_0"],
   ["llama", "q4_0"],
+  ["llama", "q4_channel"],
   ["gemma3", "f16"],
   ["lfm2", "f16"],
 ]) {

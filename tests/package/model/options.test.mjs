@@ -74,7 +74,7 @@ test("a cache of 4 bits is a warning, and others aren't", async () => {
     ["q8_0", []],
     [
       "q4_0",
-      [["a cache of q4_0 changes what a model says; use q8_0, unless a text wouldn't fit otherwise", "COARSE_CACHE"]],
+      [["a cache of q4_0 changes what a model says; use q8_0, or q4_channel, which is about as small", "COARSE_CACHE"]],
     ],
   ]) {
     const found = [];

@@ -12,6 +12,6 @@ export interface KvFlags {
 export function kvOption(): Option {
   return new Option(
     "--kv <type>",
-    `how keys and values are stored: ${CACHE_DTYPES.join(", ")}; q8_0 and q4_0 take less memory and are less exact (default: f16)`,
+    `how keys and values are stored: ${CACHE_DTYPES.join(", ")}; q8_0, q4_channel and q4_0 take less memory and are less exact, in this order (default: f16)`,
   ).argParser(parseName(CACHE_DTYPES));
 }

@@ -7,6 +7,7 @@ import { withRopes } from "../attention/rope_argument.js";
 import type { Heap } from "../memory/heap.js";
 import {
   CACHE_OPTIONS,
+  checkKeyMode,
   type CacheLayer,
   KEY_MODES,
   type KeyMode,
@@ -72,12 +73,13 @@ export class KvCacheCore {
     this.sequences = wholeNumber(sequences, 1, 65536, "sequences");
     this.maxLength = wholeNumber(maxLength, 1, 2 ** 30, "maxLength");
     this.dtype = CACHE_DTYPES[type]!;
-    if (givenKeys !== undefined) codeIn(KEY_MODES, givenKeys, "keys");
+    checkKeyMode(givenKeys, this.dtype);
 
     const configs = groups.map(({ config }) => config);
     const [address, keys] = withRopes(heap, configs, (ropes) => {
       groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: callers may change their object
-      const mode = givenKeys ?? (ropes.some(changesAtEveryLength) ? "raw" : "rotated");
+      const isRaw = this.dtype === "q4_channel" || ropes.some(changesAtEveryLength);
+      const mode = givenKeys ?? (isRaw ? "raw" : "rotated");
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
         const cache = module.kv_create();
@@ -148,7 +150,7 @@ export function kvCacheBytes(heap: Heap, options: KvCacheBytesOptions, minLayers
   const given = { layers: givenLayers, rope, kvHeads, headDim, hasValues };
   const { layers, groups } = readLayers(heap, given, minLayers);
   const type = readDType(dtype);
-  if (keys !== undefined) codeIn(KEY_MODES, keys, "keys");
+  checkKeyMode(keys, CACHE_DTYPES[type]);
   const sequences = wholeNumber(givenSequences, 1, 65536, "sequences");
   const field = givenLength === undefined ? "maxLength" : "length";
   const length = wholeNumber(givenLength ?? maxLength, 0, 2 ** 30, field);

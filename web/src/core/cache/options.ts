@@ -1,5 +1,5 @@
 import * as advise from "../base/advice.js";
-import { trueOrFalse, wholeNumber } from "../base/checks.js";
+import { codeIn, trueOrFalse, wholeNumber } from "../base/checks.js";
 import { checkOptions, type Given, optionNames } from "../base/options.js";
 import { isArray } from "../base/typed_arrays.js";
 import { flattenConfig } from "../config/flatten.js";
@@ -17,6 +17,13 @@ import type { Rope } from "../rope/rope.js";
 export const KEY_MODES = ["rotated", "raw"] as const;
 /** One of {@link KEY_MODES}. */
 export type KeyMode = (typeof KEY_MODES)[number];
+
+/** Checks how keys are stored, if that is given. @internal */
+export function checkKeyMode(keys: KeyMode | undefined, dtype: CacheDType | undefined, field = "keys"): void {
+  if (keys === undefined) return;
+  if (codeIn(KEY_MODES, keys, field) === 0 && dtype === "q4_channel")
+    fail("INVALID_ARGUMENT", field, "must be raw for q4_channel");
+}
 
 /** Options of a single layer. Absent options have the cache's values. */
 export interface CacheLayerOptions {
@@ -39,10 +46,10 @@ export interface KvCacheOptions extends CacheLayerOptions {
   layers?: number | readonly CacheLayerOptions[];
   /** Maximum number of tokens of a sequence, 1 to 2^30. Memory is allocated as tokens are appended, 32 at a time. */
   maxLength: number;
-  /** Element type of the stored keys and values. Default: `f32`. */
+  /** Element type of the stored keys and values. Default: `f32`. `q4_channel` needs layers that store values. */
   dtype?: CacheDType;
   /**
-   * How keys are stored. Default: `rotated`, or `raw` if a rope's frequencies change with every length beyond the trained context length (dynamic,
+   * How keys are stored. Default: `rotated`, or `raw` for `q4_channel`, which has no other, and if a rope's frequencies change with every length beyond the trained context length (dynamic,
    * dynamic_yarn). With such a rope each new token would re-rotate and round all rotated keys, which costs more than rotating the visible keys
    * as they are read.
    */

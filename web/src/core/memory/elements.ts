@@ -13,9 +13,10 @@ export type DType = (typeof DTYPES)[number];
 
 /**
  * Element types of cached keys and values. `q8_0` and `q4_0` are GGUF's formats: blocks of 32 elements, each with an f16 scale and 32 integers of
- * 8 or 4 bits (8.5 or 4.5 bits per element).
+ * 8 or 4 bits (8.5 or 4.5 bits per element). `q4_channel` stores 4.6 bits per element, for raw keys only: keys share scales by channel, over 32
+ * tokens, values by token as in `q4_0`. The newest 32 to 63 tokens stay f16, and the first 32 become `q8_0`.
  */
-export const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
+export const CACHE_DTYPES = ["f32", "f16", "bf16", "q8_0", "q4_0", "q4_channel"] as const;
 /** One of {@link CACHE_DTYPES}. */
 export type CacheDType = (typeof CACHE_DTYPES)[number];
 

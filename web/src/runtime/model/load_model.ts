@@ -66,7 +66,7 @@ export async function modelInfo(
 }
 
 const COARSE_CACHE = "a cache of q4_0 changes what a model says";
-const FINER_CACHE = advise.other("use q8_0, unless a text wouldn't fit otherwise");
+const FINER_CACHE = advise.other("use q8_0, or q4_channel, which is about as small");
 
 /** Loads a model. If it fails, at any step, all memory is free again. @internal */
 export async function loadModel(

@@ -1,5 +1,6 @@
 // Memory of a session: of its KV cache, by element type, and of the states of recurrent layers.
 import type { Dict } from "../../../core/base/dict.js";
+import { RopewalkError } from "../../../core/base/errors.js";
 import { textConfigOf } from "../../../core/config/huggingface.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import { CACHE_DTYPES, type CacheDType } from "../../../core/memory/elements.js";
@@ -60,13 +61,23 @@ export function recurrenceOf({ info, config, ropes, layersWithoutRope }: Source)
 
 type Sizes = readonly (readonly [CacheDType, number])[];
 
+/** The element types of caches whose layers store values, or don't. */
+const dtypesOf = (hasValues: boolean): readonly CacheDType[] =>
+  CACHE_DTYPES.filter((dtype) => hasValues || dtype !== "q4_channel");
+
 async function ofModel(rw: Ropewalk, { name }: Source, length: number): Promise<Sizes> {
-  return Promise.all(
+  const sizes = await Promise.all(
     CACHE_DTYPES.map(async (dtype) => {
-      const { memory } = await rw.modelInfo(name, { ...(await hubOptions()), contextLength: length, kv: { dtype } });
-      return [dtype, memory.cache] as const;
+      try {
+        const { memory } = await rw.modelInfo(name, { ...(await hubOptions()), contextLength: length, kv: { dtype } });
+        return [[dtype, memory.cache] as const];
+      } catch (error) {
+        if (error instanceof RopewalkError && error.code === "INVALID_DTYPE") return []; // not for its layers
+        throw error;
+      }
     }),
   );
+  return sizes.flat();
 }
 
 function ofConfig(rw: Ropewalk, { ropes, layersWithoutRope, config = {} }: Source, length: number): Sizes | undefined {
@@ -78,7 +89,8 @@ function ofConfig(rw: Ropewalk, { ropes, layersWithoutRope, config = {} }: Sourc
     kvHeads === 0 ? [] : [{ rope: widenedRope(layerRopes[layer] ?? null, headDim), kvHeads, headDim, hasValues }],
   );
   if (layers === undefined || layers.length === 0) return undefined;
-  return CACHE_DTYPES.map((dtype) => [dtype, rw.kvCacheBytes({ layers, maxLength: length, dtype })] as const);
+  const dtypes = dtypesOf(layers.every(({ hasValues }) => hasValues));
+  return dtypes.map((dtype) => [dtype, rw.kvCacheBytes({ layers, maxLength: length, dtype })] as const);
 }
 
 /** Layers of an architecture that this package doesn't run: all have the same heads, as far as config.json shows. */

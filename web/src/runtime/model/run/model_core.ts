@@ -325,7 +325,7 @@ export class ModelCore implements TextsReader {
 
 /** A model makes its keys and values itself, so its file is at fault if the cache refuses them. */
 function failOnKeys({ dtype }: KvCacheCore): never {
-  const isNarrow = dtype === "f16" || dtype === "q8_0" || dtype === "q4_0";
+  const isNarrow = dtype === "f16" || dtype.startsWith("q");
   const range = isNarrow ? ` or too large for a cache of ${dtype}` : "";
   const reason = `the weights are damaged${isNarrow ? ", or need more range than the cache has" : ""}`;
   fail(

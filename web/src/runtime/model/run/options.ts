@@ -16,7 +16,10 @@ export interface ModelOptions extends Omit<OpenOptions, "onProgress"> {
   contextLength?: number;
   /** How sessions store keys and values. */
   kv?: {
-    /** Element type. Default: `f16`. `q8_0` is half as large and loses almost nothing. `q4_0` changes what a model says. */
+    /**
+     * Element type. Default: `f16`. `q8_0` is half as large and loses almost nothing. `q4_channel` takes three tenths and loses little. `q4_0`
+     * takes as much and changes what a model says.
+     */
     dtype?: CacheDType;
     /** Whether keys are stored raw or rotated, as in `rw.kvCache()`. */
     keys?: KeyMode;

@@ -4,7 +4,7 @@ import { isDict } from "../../../core/base/dict.js";
 import { fail } from "../../../core/base/errors.js";
 import { checkOptions, type OptionNames, optionNames } from "../../../core/base/options.js";
 import { show } from "../../../core/base/show.js";
-import { KEY_MODES } from "../../../core/cache/options.js";
+import { checkKeyMode } from "../../../core/cache/options.js";
 import { CACHE_DTYPES } from "../../../core/memory/elements.js";
 import type { AttentionKind, ModelRopeOverrides } from "../plan/model_plan.js";
 import { KV_OPTIONS, MODEL_OPTIONS, type ModelOptions, TOKENIZER_FILES } from "./options.js";
@@ -38,9 +38,10 @@ export function readModelOptions(options: ModelOptions | undefined, known = MODE
 }
 
 function readCacheOptions({ dtype, keys }: NonNullable<ModelOptions["kv"]>): NonNullable<ModelOptions["kv"]> {
+  checkKeyMode(keys, dtype, "kv.keys");
   return {
     ...(dtype !== undefined && { dtype: CACHE_DTYPES[codeIn(CACHE_DTYPES, dtype, "kv.dtype", "INVALID_DTYPE")]! }),
-    ...(keys !== undefined && { keys: KEY_MODES[codeIn(KEY_MODES, keys, "kv.keys")]! }),
+    ...(keys !== undefined && { keys }),
   };
 }
 

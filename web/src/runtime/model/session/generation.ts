@@ -76,7 +76,7 @@ class Generation {
     this.#settings = settings;
     this.#endTokens = new Set(ignoreEnd ? [] : tokenizer.endTokens);
     if (whenFull === "shift") {
-      keptTokens(keep, text.contextLength);
+      keptTokens(keep, text);
       checkMovable(text.core.plan.config);
     }
     if (guesses > 0 && !text.canReadAhead)
@@ -134,7 +134,7 @@ class Generation {
   async read(token: number, remaining: number): Promise<boolean> {
     const { text, extend } = this.#session;
     const { whenFull, keep } = this.#settings;
-    if (this.#isFull() && whenFull === "shift") shiftHalf(text, keptTokens(keep, text.contextLength));
+    if (this.#isFull() && whenFull === "shift") shiftHalf(text, keptTokens(keep, text));
     if (this.#isFull() && whenFull === "extend") extend();
     this.#matcher?.accept(token);
     this.#lookup?.add(token);
@@ -191,15 +191,23 @@ class Generation {
 }
 
 /** How many tokens a shift keeps. Throws INVALID_ARGUMENT if nothing would be left to discard. */
-function keptTokens(keep: number | undefined, contextLength: number): number {
+function keptTokens(keep: number | undefined, text: SessionText): number {
+  const { contextLength } = text;
   if (keep !== undefined && keep >= contextLength) {
     const message = `must be below the context length, ${contextLength} (got ${keep})`;
     fail("INVALID_ARGUMENT", "keep", message);
   }
-  return keep ?? Math.min(4, contextLength >> 1);
+  return keep ?? Math.min(Math.max(4, groupOf(text)), contextLength >> 1);
 }
 
-/** Discards the older half of the tokens after the first `keep`, and at least as many as make room for one. */
+/** Tokens that a cache of q4_channel moves together without rounding. */
+const groupOf = (text: SessionText): number => (text.freshCache().dtype === "q4_channel" ? 32 : 1);
+
+/**
+ * Discards the older half of the tokens after the first `keep`, and at least as many as make room for one. Whole groups move without rounding.
+ */
 function shiftHalf(text: SessionText, keep: number): void {
-  text.shift(keep, Math.max((text.length - keep) >> 1, text.length - text.contextLength + 1));
+  const half = (text.length - keep) >> 1;
+  const whole = half - (half % groupOf(text));
+  text.shift(keep, Math.max(whole === 0 ? half : whole, text.length - text.contextLength + 1));
 }

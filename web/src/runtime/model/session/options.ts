@@ -231,7 +231,8 @@ export interface GenerateOptions extends SamplingOptions {
   /** What to do when the context is full. Default: `stop`. */
   whenFull?: FullPolicy;
   /**
-   * Number of tokens at the beginning that `shift` keeps, below the context length; refused with other policies. Default: 4, or half of a context of
+   * Number of tokens at the beginning that `shift` keeps, below the context length; refused with other policies. Default: 4 (32 with a
+   * cache of `q4_channel`), or half of a context of
    * fewer than 8 tokens.
    */
   keep?: number;
