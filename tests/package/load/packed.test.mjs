@@ -91,11 +91,11 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // object of its own, and the checks that each scaling type has. 6 KB more are rotations in place with a constant number of pairs, and walks of
 // cached keys. 1 KB more are gates of heads, biases of distances and learned positions in models. 8 KB more are norms in SIMD,
 // attention of several texts as one job, and products with rows of f16 as a cache stores them. 1 KB more are exponentials that are
-// computed with multiply-adds.
+// computed with multiply-adds. 11 KB are caches of q4_channel: closing, opening and moving groups, their pages and images, and reading them.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 537 : 493) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 549 : 505) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
