@@ -19,7 +19,7 @@ Status KvGeometry::prepare(std::span<const KvLayer> layers, RowType type, int ax
     if (layer.kv_heads < 1 || layer.kv_heads > 65536 || layer.head_dim < 1 || layer.head_dim > kMaxHeadDim) {
       return Status::cache_layers_out_of_range;
     }
-    if (closes && !layer.has_values) return Status::cache_layers_latent;  // keys per channel would be bad values
+    if (closes && !layer.has_values) return Status::row_type_unknown;  // keys per channel would be bad values
     Layer& shape = result[i];
     shape = {layer.kv_heads, layer.head_dim, layer.rope, row_bytes(closes ? RowType::f16 : type, layer.head_dim), offset, offset};
     const double keys_bytes = static_cast<double>(shape.heads) * kBlockTokens * static_cast<double>(shape.row_bytes);

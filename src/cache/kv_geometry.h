@@ -65,8 +65,8 @@ class KvGeometry {
     }
   };
 
-  // Checks ranges and computes the layout. A model without attention has no layers. Returns cache_layers_out_of_range, row_type_unknown,
-  // cache_layers_latent, out_of_memory or ok.
+  // Checks ranges and computes the layout. A model without attention has no layers. Returns cache_layers_out_of_range, row_type_unknown
+  // (also q4_channel for a layer without values), out_of_memory or ok.
   Status prepare(std::span<const KvLayer> layers, RowType type, int axes);
 
   // Of the rows of pages: f16 for q4_channel.
