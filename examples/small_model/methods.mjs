@@ -90,15 +90,25 @@ async function measureAll(cells, path, workers) {
   return known;
 }
 
-function resultsOf(cells, known) {
+/** The lengths of which every group is measured, and the records of the trainings. */
+function resultsOf(folder, cells, known) {
   const measured = new Map();
   for (const { key, name, label, scaling, length, group, model } of cells) {
     const factor = scaling === "drope" ? null : factorFor(length, model.tuned);
     const entry = measured.get(`${name} ${length}`) ?? { model: name, label, scaling, length, factor, groups: [] };
-    entry.groups[group] = known.get(key);
+    if (known.has(key)) entry.groups[group] = known.get(key);
     measured.set(`${name} ${length}`, entry);
   }
-  return { trainedLength: TRAINED_LENGTH, tuned: TUNED, plan, measured: [...measured.values()] };
+  const isWhole = ({ groups }) => Object.keys(groups).length === plan.groups;
+  const trained = Object.keys(METHODS).filter((name) => existsSync(join(folder, name, "training.json")));
+  const training = trained.map((name) => JSON.parse(readFileSync(join(folder, name, "training.json"), "utf8")));
+  return {
+    trainedLength: TRAINED_LENGTH,
+    tuned: TUNED,
+    plan,
+    training,
+    measured: [...measured.values()].filter(isWhole),
+  };
 }
 
 /** Tables with a row for each method, and for comparison those of evaluate.mjs that weren't fine-tuned. */
@@ -138,12 +148,13 @@ if (isMain(import.meta.url)) {
   });
   const [folder] = positionals;
   if (folder === undefined) throw new Error("name the folder with the fine-tuned models");
-  const cells = cellsOf(folder, values.only?.split(","));
-  const known = await measureAll(cells, join(folder, "cells.jsonl"), Number(values.workers ?? 4));
-  if (values.only === undefined) {
-    const results = resultsOf(cells, known);
-    const evaluation = JSON.parse(readFileSync(join(here, "results", "evaluation.json"), "utf8"));
-    await writeFile(join(here, "results", "methods.json"), written(results));
-    await writeFile(join(here, "results", "methods.md"), methodTables(results, evaluation));
-  }
+  const known = await measureAll(
+    cellsOf(folder, values.only?.split(",")),
+    join(folder, "cells.jsonl"),
+    Number(values.workers ?? 4),
+  );
+  const results = resultsOf(folder, cellsOf(folder), known);
+  const evaluation = JSON.parse(readFileSync(join(here, "results", "evaluation.json"), "utf8"));
+  await writeFile(join(here, "results", "methods.json"), written(results));
+  await writeFile(join(here, "results", "methods.md"), methodTables(results, evaluation));
 }
