@@ -1,5 +1,7 @@
 // The ways past the trained window that the arena compares, as overrides of a model's RoPE, and the caches that it compares them with.
 import { scalings } from "../small_model/scalings.mjs";
+import searched4 from "../small_model/searched/1024.json" with { type: "json" };
+import searched16 from "../small_model/searched/4096.json" with { type: "json" };
 
 /** A frequency plan of the small model's evaluation, for any trained length. */
 const scaled = (name) => ({
@@ -14,7 +16,7 @@ const scaled = (name) => ({
 /**
  * Names, and the overrides of `rw.model(source, { rope })` as a function of `{ factor, trained, tuned }`: the length to reach as a multiple of the
  * trained length in tokens, and the factor that the weights were fine-tuned for, if any. `shift` reads through a window of the trained length.
- * `isPlainAt1` says that the method changes nothing at a factor of 1.
+ * `isPlainAt1` says that the method changes nothing at a factor of 1. `models`: names of the only models that it was made for.
  */
 export const methods = {
   none: scaled("none"),
@@ -24,6 +26,14 @@ export const methods = {
   ntk_by_parts: scaled("ntk_by_parts"),
   yarn: scaled("yarn"),
   dynamic_yarn: scaled("dynamic_yarn"),
+  searched: {
+    label: "longrope, searched",
+    models: ["small"],
+    rope({ factor }) {
+      const { rope_scaling, ...others } = factor <= 4 ? searched4 : searched16;
+      return { ...others, rope_scaling: { ...rope_scaling, replace: true } };
+    },
+  },
   streaming: { label: "StreamingLLM's shift", shift: true, rope: scaled("none").rope },
 };
 
@@ -39,4 +49,5 @@ export const caches = {
   q8_0: { dtype: "q8_0" },
   q4_0: { dtype: "q4_0" },
   q4_0_raw: { dtype: "q4_0", keys: "raw" },
+  q4_channel: { dtype: "q4_channel" },
 };

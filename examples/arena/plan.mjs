@@ -12,7 +12,7 @@ export const FULL = {
   multiples: [1, 2, 4, 8, 16],
   short: [4, 16],
   seeds: 3,
-  caches: ["f16", "q8_0", "q4_0", "q4_0_raw"],
+  caches: ["f16", "q8_0", "q4_0", "q4_0_raw", "q4_channel"],
   others: { multiples: [4, 16], methods: ["none", "ntk", "yarn", "dynamic_yarn"], tasks: ["perplexity", "multi_key"] },
 };
 export const QUICK = {
@@ -68,7 +68,7 @@ export function cellsOf(entry, plan, dropped) {
   const cells = [];
   for (let seed = 0; seed < plan.seeds; seed++) {
     const add = (setup, task) => cells.push({ model, ...setup, task, seed });
-    for (const method of plan.methods ?? Object.keys(methods)) {
+    for (const method of (plan.methods ?? Object.keys(methods)).filter((name) => isFor(name, model))) {
       for (const multiple of plan.multiples) {
         if (multiple <= 1 && isPlainAt1(method, entry)) continue;
         for (const task of names.filter((name) => !tasks[name].short && (multiple <= 1 || isBeyond(name))))
@@ -98,6 +98,8 @@ function otherSetups({ weights }, { caches }) {
     ),
   ];
 }
+
+const isFor = (method, model) => methods[method].models?.includes(model) ?? true;
 
 /** Whether a method changes nothing within the trained length, so that only `none` is measured there. */
 const isPlainAt1 = (method, { tuned }) =>

@@ -2,7 +2,7 @@
 import { mean, deviation, table } from "../small_model/tables.mjs";
 import { methods } from "./methods.mjs";
 import { droppedTasks } from "./plan.mjs";
-import { bySeed, cellsWith, measuredOf, present, shareTasks } from "./summary.mjs";
+import { bySeed, measuredOf, ofSharedSeeds, present, shareTasks } from "./summary.mjs";
 import { tasks } from "./tasks.mjs";
 
 /** Mean and standard deviation over seeds; empty if there is none. */
@@ -28,7 +28,7 @@ export function tablesOf(cells, entry) {
   const first = own.filter((cell) => cell.weights === weights && cell.cache === "f16");
   const dropped = droppedTasks(cells, entry);
   const byLength = (task, value) => {
-    const of = first.filter((cell) => cell.task === task);
+    const of = ofSharedSeeds(first.filter((cell) => cell.task === task));
     const multiples = present(of, "multiple");
     const names = present(of, "method", Object.keys(methods));
     const rows = names.map((method) => [
@@ -74,7 +74,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** Loss and found needles in texts of the trained length, under methods that are set up for longer ones. */
 function shortTable(cells, { inside }) {
-  const of = cells.filter(({ task }) => tasks[task].short);
+  const of = ofSharedSeeds(cells.filter(({ task }) => tasks[task].short));
   if (of.length === 0) return undefined;
   const multiples = present(of, "multiple").filter((multiple) => multiple > 1);
   const rows = present(of, "method", Object.keys(methods)).map((method) => {
@@ -97,16 +97,18 @@ function setupTable(cells, { weights, trained }) {
   if (setups.length === 1) return undefined;
   const [usual] = Object.keys(weights);
   const others = cells.filter((cell) => cell.weights !== usual || cell.cache !== "f16");
-  const seedsOf = (wanted) => new Set(cellsWith(cells, wanted).map(({ seed }) => seed));
   const multiples = present(others, "multiple");
+  const shared = ofSharedSeeds(
+    cells.filter(({ method, multiple, task }) =>
+      others.some((other) => other.method === method && other.multiple === multiple && other.task === task),
+    ),
+  );
   const measured = ["perplexity", "multi_key"].filter((task) => others.some((cell) => cell.task === task));
   const rows = present(others, "method", Object.keys(methods)).flatMap((method) =>
     setups.sort().map(([format, cache]) => [
       `${methods[method].label}, weights ${format}, cache ${cache}`,
       ...measured.flatMap((task) =>
         multiples.map((multiple) => {
-          const everywhere = setups.map(([a, b]) => seedsOf({ weights: a, cache: b, method, multiple, task }));
-          const shared = cells.filter(({ seed }) => everywhere.every((seeds) => seeds.has(seed)));
           const of = { weights: format, cache, method, multiple, task };
           return cellText(bySeed(shared, of, task === "perplexity" ? "loss" : "share"), task === "perplexity" ? 3 : 2);
         }),

@@ -116,7 +116,7 @@ test("every method is an object of overrides, and needs a factor above 1 to chan
   for (const [name, { label, isPlainAt1 }] of Object.entries(methods)) {
     assert.ok(label.length > 0);
     const rope = ropeOf(name, { multiple: 4, trained: 256 });
-    assert.equal(rope.max_position_embeddings, 256);
+    assert.ok(rope.max_position_embeddings >= 256); // a searched scaling has its own
     if (isPlainAt1 && name !== "none" && name !== "dynamic_ntk") {
       assert.equal(rope.rope_scaling.factor, 4, name);
       assert.equal(ropeOf(name, { multiple: 1, trained: 256 }).rope_scaling.factor, 1, name);

@@ -37,7 +37,8 @@ for (const [name, { label, shift }] of Object.entries(methods)) {
   choice.append(radio, label);
   find("#methods").append(choice);
 }
-controlOf<HTMLSelectElement>(form, "cache").append(...Object.keys(caches).map((name) => new Option(name, name)));
+const dtypes = new Set(Object.values(caches).map((kv) => kv!.dtype!));
+controlOf<HTMLSelectElement>(form, "cache").append(...[...dtypes].map((name) => new Option(name, name)));
 
 const chosenMethod = (): string => String(new FormData(form).get("method"));
 
