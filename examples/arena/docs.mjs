@@ -46,7 +46,7 @@ export function doctorTable(cells) {
       const names = present(
         measured.filter((cell) => cell.multiple === multiple),
         "method",
-        Object.keys(methods),
+        Object.keys(methods).filter((name) => methods[name].models === undefined),
       );
       const best = names.toSorted(
         (a, b) => share(b, multiple) - share(a, multiple) || costOf(cells, a, multiple) - costOf(cells, b, multiple),
