@@ -31,6 +31,13 @@ Status check_table(const PositionEncoding& encoding, const KeyValues& kv, const 
   return Status::ok;
 }
 
+// Whether the positions of keys in a tensor are consecutive integers, and those of the queries the last of them. KvCache has checked its
+// own.
+bool are_consecutive(const KeyValues& kv, const Positions& queries) {
+  const double start = kv.tokens == 0 ? 0 : kv.positions.at(0, 0, 0);
+  return kv.pages != nullptr || (run_from(start, kv.positions, 0) && run_from(start + kv.tokens - queries.tokens, queries, 0));
+}
+
 // The largest |position| of a call; infinity if a position is NaN.
 double farthest_position(const KeyValues& kv, const Positions& queries) {
   double farthest = 0;
@@ -75,6 +82,7 @@ Status check_encoding(const PositionEncoding& encoding, const KeyValues& kv, con
     case PositionScheme::rope: {
       const FrequencyPlan& plan = encoding.rope->plan();
       if (plan.head_dim != kv.head_dim) return Status::head_dim_mismatch;
+      if (plan.position_map && !are_consecutive(kv, queries)) return Status::position_map_positions;
       if (encoding.encodes_queries) {
         if (const Status status = check_positions(plan, queries); status != Status::ok) return status;
       }
@@ -114,7 +122,16 @@ void Encoder::prepare(float* memory, int head_dim, int heads) {
   }
 }
 
-void Encoder::use_rows(const Positions& positions, int first, int count, Role role) {
+void Encoder::use_rows(const Positions& positions, int first, int count, Role role, int part) {
+  if (const PositionMap map = encoding_.map()) {
+    double mapped[kBlockTokens];
+    for (int n = 0; n < count; ++n) {
+      const double position = positions.at(0, 0, first + n);
+      mapped[n] = role == Role::query ? map.query_position(part, position) : map.key_position(part, position);
+    }
+    encoding_.rope->write_rows({0, mapped, 1, 1, count}, {0, 0, count}, {role, false}, cos_, sin_);
+    return;
+  }
   if (encoding_.scheme == PositionScheme::rope) {
     encoding_.rope->write_rows(positions, {0, first, count}, {role, false}, cos_, sin_);
     return;
@@ -147,16 +164,16 @@ void Encoder::encode(const EncodedRows& rows, bool share_row) const {
   }
 }
 
-void Encoder::use_keys(const KeyPositions& at, int count) {
+void Encoder::use_keys(const KeyPositions& at, int count, int part) {
   key_count_ = count;
   bucket_position_ = NAN;
-  if (encodes_rows_) return use_rows(at.positions, at.first, count, Role::key);
+  if (encodes_rows_) return use_rows(at.positions, at.first, count, Role::key, part);
   for (int n = 0; n < count; ++n) key_position_[n] = at.positions.at(0, 0, at.first + n);
 }
 
 void Encoder::encode_keys(const EncodedRows& rows) const { encode(rows, false); }
 
-void Encoder::use_query(const Positions& positions, int token) { use_rows(positions, token, 1, Role::query); }
+void Encoder::use_query(const Positions& positions, int token, int part) { use_rows(positions, token, 1, Role::query, part); }
 
 void Encoder::encode_query(const EncodedRows& rows) const { encode(rows, true); }
 

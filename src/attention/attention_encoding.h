@@ -13,6 +13,7 @@ Status check_encoding(const PositionEncoding& encoding, const KeyValues& kv, con
 struct KeyPositions {
   Positions positions;
   int first;
+  double first_position() const { return positions.at(0, 0, first); }
 };
 KeyPositions key_positions(const KeyValues& kv, int first);
 
@@ -36,15 +37,15 @@ class Encoder {
   bool encodes_keys() const { return encodes_rows_; }
   bool has_bias() const { return encoding_.scheme == PositionScheme::alibi || encoding_.scheme == PositionScheme::t5; }
 
-  // Prepares for `count` keys from `at.first` on, at most kBlockTokens.
-  void use_keys(const KeyPositions& at, int count);
+  // Prepares for `count` keys from `at.first` on, at most kBlockTokens, in a part of the rope's position map.
+  void use_keys(const KeyPositions& at, int count, int part);
   // Encodes those keys of one head, in place or into other rows. In other rows, elements outside the rotated span are not written.
   void encode_keys(const EncodedRows& rows) const;
   // Whether every element of a row is encoded.
   bool encodes_all() const;
 
-  // Prepares for a query token.
-  void use_query(const Positions& positions, int token);
+  // Prepares for a query token, in a part of the map.
+  void use_query(const Positions& positions, int token, int part);
   // Encodes `rows.count` heads of that token.
   void encode_query(const EncodedRows& rows) const;
 
@@ -52,7 +53,7 @@ class Encoder {
   void write_bias(double position, int head, float* bias);
 
  private:
-  void use_rows(const Positions& positions, int first, int count, Role role);
+  void use_rows(const Positions& positions, int first, int count, Role role, int part);
   void encode(const EncodedRows& rows, bool share_row) const;
 
   const PositionEncoding& encoding_;

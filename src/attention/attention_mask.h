@@ -11,6 +11,8 @@ struct SlotRange {
   int first = 0;
   int last = 0;  // exclusive
   bool is_empty() const { return first >= last; }
+  int length() const { return last - first; }
+  bool operator==(const SlotRange&) const = default;
 };
 
 inline SlotRange intersection(SlotRange a, SlotRange b) { return {std::max(a.first, b.first), std::min(a.last, b.last)}; }

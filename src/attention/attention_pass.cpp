@@ -1,13 +1,9 @@
 #include "attention/attention_pass.h"
 
-#include <wasm_simd128.h>
-
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
-#include "base/float_math.h"
 #include "base/thread_pool.h"
 #include "base/touch.h"
 
@@ -20,19 +16,6 @@ constexpr int kTileRows = 128;
 // Bytes of keys and values that are fetched at a time: of several blocks if the first number allows it, of several heads up to the second,
 // which is part of a second-level cache.
 constexpr std::ptrdiff_t kTouchedBlocks = 1 << 15, kTouchedHeads = 1 << 17;
-
-constexpr SoftmaxState kNoKeys = {std::numeric_limits<float>::lowest(), 0};
-
-// The factors of two sums of values when their chunks are merged.
-struct MergeFactors {
-  float total, added;
-};
-MergeFactors merge_states(SoftmaxState& total, const SoftmaxState& added) {
-  const float maximum = added.maximum > total.maximum ? added.maximum : total.maximum;
-  const MergeFactors factors = {exp_f32(total.maximum - maximum), exp_f32(added.maximum - maximum)};
-  total = {maximum, total.sum * factors.total + added.sum * factors.added};
-  return factors;
-}
 
 // Calls act(part) for the part of a range in each block.
 template <typename Act>
@@ -58,6 +41,7 @@ Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels,
       positions_(positions),
       options_(options),
       mask_(options, kv.tokens),
+      map_(options.position.map()),
       encoder_(options.position, rotate_kernels),
       group_(queries.heads / kv.heads),
       dim_(padded_dim(kv.head_dim)),
@@ -66,6 +50,7 @@ Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels,
   const bool shares_encoding = options.position.scheme != PositionScheme::none;
   tile_tokens_ = is_short_ ? queries.tokens : std::min(queries.tokens, std::max(1, kTileRows / group_));
   tile_heads_ = is_short_ && (shares_encoding || thread_pool().threads() == 1) ? kv.heads : 1;
+  if (map_ && kv.tokens > 0) start_ = key_positions(kv, 0).first_position();
   rows_ = tile_tokens_ * tile_heads_ * group_;
   reads_in_place_ = kv.type == RowType::f32 && kv.head_dim == dim_;
   const bool is_finite = kv.pages != nullptr;
@@ -107,30 +92,22 @@ Tile Pass::tile(std::int64_t index) const {
 }
 
 void Pass::run_tile(const Tile& tile) {
-  read_queries(tile);
   const Chunks seen = chunks(tile);
-  if (seen.count() == 1) {
-    attend_chunk(tile, seen[0], total_);
-  } else {
-    start(tile, total_);
-    for (int i = 0; i < seen.count(); ++i) {
-      attend_chunk(tile, seen[i], chunk_);
-      merge(tile, seen[i], chunk_, total_);
-    }
+  if (seen.count() != 1) start(tile, total_);
+  for (int i = 0, part = -1; i < seen.count(); ++i) {
+    const Chunk chunk = seen[i];
+    if (chunk.part != part) read_queries(tile, part = chunk.part);
+    attend_chunk(tile, chunk, seen.count() == 1 ? total_ : chunk_);
+    if (seen.count() != 1) merge(tile, chunk, chunk_, total_);
   }
   write_out(tile, total_);
 }
 
-void Pass::start(const Tile& tile, const PartialRows& rows) const {
-  std::fill_n(rows.states, rows_of(tile), kNoKeys);
-  std::memset(rows.sums, 0, static_cast<std::size_t>(rows_of(tile)) * dim_ * sizeof(float));
-}
-
-void Pass::read_queries(const Tile& tile) {
+void Pass::read_queries(const Tile& tile, int part) {
   for (int t = 0; t < tile.tokens; ++t) {
     const int token = tile.first_token + t;
     const bool encodes = encoder_.encodes_keys() && options_.position.encodes_queries;
-    if (encodes) encoder_.use_query(positions_, token);
+    if (encodes) encoder_.use_query(positions_, token, part);
     for (int k = 0; k < tile.kv_heads; ++k) {
       float* rows = query_rows_ + static_cast<std::ptrdiff_t>(row_of(tile, k, t)) * dim_;
       for (int g = 0; g < group_; ++g) {
@@ -148,12 +125,12 @@ void Pass::read_queries(const Tile& tile) {
   for (std::ptrdiff_t i = 0; scores_f16_ && i < floats; ++i) query_rows_[i] *= kF16Unit;
 }
 
-void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& partial) {
+void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows& partial) {
   start(tile, partial);
   if (options_.sinks != nullptr) {
     for (int t = 0; t < tile.tokens; ++t) {
-      const Chunks seen(visible_to(tile.first_token + t));
-      if (seen.count() == 0 || seen[0].first != chunk.first) continue;
+      const Chunks seen = chunks(tile.first_token + t, tile.first_token + t);
+      if (seen.count() == 0 || !(seen[0] == chunk)) continue;
       for (int k = 0; k < tile.kv_heads; ++k) {
         // a sink is a score without a value, processed before the token's first key
         const float* sinks = options_.sinks + (tile.first_kv_head + k) * group_;
@@ -161,26 +138,26 @@ void Pass::attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& pa
       }
     }
   }
-  const VisibleKeys visible = visible_to(tile);
-  for (const SlotRange part : {visible.sinks, visible.window}) {
-    const SlotRange seen = intersection(part, chunk);
+  const VisibleKeys visible = visible_to(chunk.part, tile);
+  for (const SlotRange keys : {visible.sinks, visible.window}) {
+    const SlotRange seen = intersection(keys, chunk.slots);
     const std::ptrdiff_t block_bytes = 2 * kBlockTokens * row_bytes_ * tile.kv_heads;
     const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBlocks / block_bytes) : 1);
     each_block(seen, [&](SlotRange range) {
       const bool is_first = range.first == seen.first || range.first % together == 0;
-      attend_block(tile, range, {range.first, is_first ? std::min(seen.last, (range.first / together + 1) * together) : range.first},
-                   partial);
+      attend_block(tile, {chunk.part, range},
+                   {range.first, is_first ? std::min(seen.last, (range.first / together + 1) * together) : range.first}, partial);
     });
   }
 }
 
 // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
 // or values at a time is in the first-level cache. The rows of `fetched` are touched before.
-void Pass::attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial) {
+void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
   int split = tokens.first;  // later tokens see more groups as closed
   if (kv_.closed.pages == nullptr) split = tokens.last;
-  while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.first / kBlockTokens)) ++split;
+  while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.slots.first / kBlockTokens)) ++split;
   is_closed_ = false;
   attend_tokens(tile, {tokens.first, split}, range, fetched, partial);
   is_closed_ = true;
@@ -188,7 +165,7 @@ void Pass::attend_block(const Tile& tile, SlotRange range, SlotRange fetched, co
   is_closed_ = false;
 }
 
-void Pass::attend_tokens(const Tile& tile, SlotRange tokens, SlotRange range, SlotRange fetched, const PartialRows& partial) {
+void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
   const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
@@ -210,9 +187,9 @@ void Pass::attend_tokens(const Tile& tile, SlotRange tokens, SlotRange range, Sl
   }
 }
 
-SlotRange Pass::use_block(SlotRange range) {
-  const SlotRange read = {first_read(range), range.last};
-  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), read.last - read.first);
+SlotRange Pass::use_block(const Chunk& range) {
+  const SlotRange read = {first_read(range.slots), range.slots.last};
+  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), read.length(), range.part);
   return read;
 }
 
@@ -240,35 +217,60 @@ void Pass::write_weights(const Tile& tile, float* weights) {
   const int first_head = tile.first_kv_head * group_;
   const auto row_of_head = [&](int head) { return weights + static_cast<std::ptrdiff_t>(head) * kv_.tokens; };
   std::fill(row_of_head(first_head), row_of_head(first_head + tile.kv_heads * group_), 0.0f);
-  const VisibleKeys visible = visible_to(tile);
-  for (const SlotRange part : {visible.sinks, visible.window}) {
-    each_block(part, [&](SlotRange range) {
-      const SlotRange read = use_block(range);
-      is_closed_ = reads_closed(slot_of(tile.first_token), range.first / kBlockTokens);
-      for (int k = 0; k < tile.kv_heads; ++k) {
-        const int row = row_of(tile, k, 0), head = first_head + row;
-        score(tile, row, group_, k, read);
-        // relative to the largest score of all keys, so the sums stay as they are
-        for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
-        weigh(tile.first_token, head, range, 1, scores_, corrections_, chunk_.states + row);
-        for (int g = 0; g < group_; ++g) {
-          const float* shares = scores_ + g * kBlockTokens - read.first;
-          for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
+  for (int part = 0; part < map_.parts(); ++part) {
+    const VisibleKeys visible = visible_to(part, tile);
+    if (map_) read_queries(tile, part);
+    for (const SlotRange keys : {visible.sinks, visible.window}) {
+      each_block(keys, [&](SlotRange range) {
+        const SlotRange read = use_block({part, range});
+        is_closed_ = reads_closed(slot_of(tile.first_token), range.first / kBlockTokens);
+        for (int k = 0; k < tile.kv_heads; ++k) {
+          const int row = row_of(tile, k, 0), head = first_head + row;
+          score(tile, row, group_, k, read);
+          // relative to the largest score of all keys, so the sums stay as they are
+          for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
+          weigh(tile.first_token, head, {part, range}, 1, scores_, corrections_, chunk_.states + row);
+          for (int g = 0; g < group_; ++g) {
+            const float* shares = scores_ + g * kBlockTokens - read.first;
+            for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
+          }
         }
-      }
-    });
+      });
+    }
   }
 }
 
+VisibleKeys Pass::visible_to(int part, int first, int last) const {
+  VisibleKeys visible = mask_.visible_to(slot_of(first), slot_of(last));
+  if (map_) keep_part(part, first, last, visible);
+  return visible;
+}
+
+void Pass::keep_part(int part, int first, int last, VisibleKeys& visible) const {
+  const auto slot_at = [&](double position) {
+    return static_cast<int>(std::clamp(position - start_, 0.0, static_cast<double>(kv_.tokens)));
+  };
+  const SlotRange keys = {slot_at(map_.keys(part, start_ + slot_of(first), start_).first),
+                          slot_at(map_.keys(part, start_ + slot_of(last), start_).last)};
+  visible.sinks = intersection(visible.sinks, keys);
+  visible.window = intersection(visible.window, keys);
+}
+
+Chunks Pass::chunks(int first, int last) const {
+  Chunks result;
+  for (int part = 0; part < map_.parts(); ++part) result.add(visible_to(part, first, last));
+  return result;
+}
+
 // The keys of a range that a token sees. The range holds either sinks or keys of the window, never both (attend_chunk).
-SlotRange Pass::seen_by(int token, SlotRange range) const {
-  const VisibleKeys visible = visible_to(token);
-  const SlotRange sinks = intersection(visible.sinks, range);
-  return sinks.is_empty() ? intersection(visible.window, range) : sinks;
+SlotRange Pass::seen_by(int token, const Chunk& range) const {
+  const VisibleKeys visible = visible_to(range.part, token, token);
+  const SlotRange sinks = intersection(visible.sinks, range.slots);
+  return sinks.is_empty() ? intersection(visible.window, range.slots) : sinks;
 }
 
 // The tokens of a tile that see a key of a range, counted from the tile's first token. They are always consecutive.
-SlotRange Pass::tokens_that_see(const Tile& tile, SlotRange range) const {
+SlotRange Pass::tokens_that_see(const Tile& tile, const Chunk& range) const {
   SlotRange tokens = {0, tile.tokens};
   while (!tokens.is_empty() && seen_by(tile.first_token + tokens.first, range).is_empty()) ++tokens.first;
   while (!tokens.is_empty() && seen_by(tile.first_token + tokens.last - 1, range).is_empty()) --tokens.last;
@@ -342,52 +344,17 @@ Pass::Floats Pass::load(const char* rows, int count) const {
 }
 
 // The rows of one token and one group of heads.
-void Pass::weigh(int token, int first_head, SlotRange range, float unit, float* scores, float* corrections, SoftmaxState* states) {
+void Pass::weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states) {
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
-  const int first = seen.first - first_read(range), last = seen.last - first_read(range);
+  const int first = seen.first - first_read(range.slots), last = seen.last - first_read(range.slots);
   const float soft_cap = static_cast<float>(options_.soft_cap);
   if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);
   for (int g = 0; g < group_; ++g) {
     float bias[kBlockTokens];
     encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
     kernels_.weigh({scores + g * kBlockTokens, 1, bias, first, last, scale, soft_cap, unit}, states + g, corrections + g);
-  }
-}
-
-// A row that saw no key of the chunk keeps its bits.
-void Pass::merge(const Tile& tile, SlotRange chunk, const PartialRows& partial, const PartialRows& total) const {
-  for (int t = 0; t < tile.tokens; ++t) {
-    const VisibleKeys visible = visible_to(tile.first_token + t);
-    if (intersection(visible.sinks, chunk).is_empty() && intersection(visible.window, chunk).is_empty()) continue;
-    for (int k = 0; k < tile.kv_heads; ++k) {
-      const int first = row_of(tile, k, t);
-      for (int row = first; row < first + group_; ++row) {
-        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * dim_;
-        const MergeFactors factors = merge_states(total.states[row], partial.states[row]);
-        kernels_.blend({&factors.added, &factors.total, 1, partial.sums + at, dim_, 1, dim_, total.sums + at, dim_});
-      }
-    }
-  }
-}
-
-void Pass::write_out(const Tile& tile, const PartialRows& total) const {
-  for (int t = 0; t < tile.tokens; ++t) {
-    const int token = tile.first_token + t;
-    const bool saw_keys = Chunks(visible_to(token)).count() > 0;
-    for (int k = 0; k < tile.kv_heads; ++k) {
-      for (int g = 0; g < group_; ++g) {
-        const int row = row_of(tile, k, t) + g, head = (tile.first_kv_head + k) * group_ + g;
-        const float* sum = total.sums + static_cast<std::ptrdiff_t>(row) * dim_;
-        float* out = queries_.out + token * queries_.token_stride + head * queries_.head_stride;
-        // if a row saw keys, its largest weight is 1, unless a non-finite query made all scores NaN
-        const float factor = total.states[row].sum > 0 ? 1 / total.states[row].sum : saw_keys ? std::numeric_limits<float>::quiet_NaN() : 0;
-        int i = 0;
-        for (; i + 4 <= kv_.head_dim; i += 4) wasm_v128_store(out + i, wasm_f32x4_mul(wasm_v128_load(sum + i), wasm_f32x4_splat(factor)));
-        for (; i < kv_.head_dim; ++i) out[i] = sum[i] * factor;
-      }
-    }
   }
 }
 

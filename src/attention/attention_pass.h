@@ -15,26 +15,48 @@ namespace ropewalk {
 constexpr int kChunkTokens = 512;
 static_assert(kChunkTokens % kBlockTokens == 0);
 
-// The chunks that contain visible keys, by number. Those between the sinks and the window are left out.
+// A chunk of keys in one part of the position map (rope/plans/position_map.h). Without a map there is one part.
+struct Chunk {
+  int part;
+  SlotRange slots;
+  bool operator==(const Chunk&) const = default;
+};
+
+// The chunks that contain visible keys, in the order of the parts, then of the slots. Those between the sinks and the window are left out.
 class Chunks {
  public:
-  explicit Chunks(const VisibleKeys& visible)
-      : sinks_(chunks_up_to(visible.sinks.last)), window_(std::max(sinks_, visible.window.first / kChunkTokens)) {
-    count_ = sinks_ + std::max(0, visible.window.is_empty() ? 0 : chunks_up_to(visible.window.last) - window_);
+  // Adds the keys that are visible in the next part.
+  void add(const VisibleKeys& visible) {
+    Part& part = parts_[part_count_++];
+    const auto run = [](SlotRange range, int least) {
+      const int first = std::max(least, range.first / kChunkTokens);
+      return range.is_empty() ? SlotRange{least, least} : SlotRange{first, std::max(first, chunks_up_to(range.last))};
+    };
+    part.sinks = run(visible.sinks, 0);
+    part.window = run(visible.window, part.sinks.last);
+    count_ += part.count();
   }
 
   int count() const { return count_; }
-  SlotRange operator[](int index) const {
-    const int first = (index < sinks_ ? index : index - sinks_ + window_) * kChunkTokens;
-    return {first, first + kChunkTokens};
+  Chunk operator[](int index) const {
+    int part = 0;
+    while (index >= parts_[part].count()) index -= parts_[part++].count();
+    const int sinks = parts_[part].sinks.length();
+    const int first = (index < sinks ? parts_[part].sinks.first + index : parts_[part].window.first + index - sinks) * kChunkTokens;
+    return {part, {first, first + kChunkTokens}};
   }
 
  private:
+  // Numbers of chunks.
+  struct Part {
+    SlotRange sinks, window;
+    int count() const { return sinks.length() + window.length(); }
+  };
   static int chunks_up_to(int slot) { return slot / kChunkTokens + (slot % kChunkTokens != 0 ? 1 : 0); }
 
-  int sinks_;   // chunks with sinks
-  int window_;  // number of the first of the others
-  int count_;
+  Part parts_[PositionMap::kMaxParts] = {};
+  int part_count_ = 0;
+  int count_ = 0;
 };
 
 // A run of tokens, and the query heads that belong to a run of key heads.
@@ -62,7 +84,7 @@ class Pass {
 
   std::int64_t tiles() const { return std::int64_t{token_tiles()} * (kv_.heads / tile_heads_); }
   Tile tile(std::int64_t index) const;
-  Chunks chunks(const Tile& tile) const { return Chunks(visible_to(tile)); }
+  Chunks chunks(const Tile& tile) const { return chunks(tile.first_token, tile.first_token + tile.tokens - 1); }
 
   // Rows of a tile, at most, and floats per row.
   int rows() const { return rows_; }
@@ -77,9 +99,10 @@ class Pass {
 
   // The same in steps. start() and attend_chunk() write to rows that the caller keeps.
   void start(const Tile& tile, const PartialRows& rows) const;
-  void read_queries(const Tile& tile);
-  void attend_chunk(const Tile& tile, SlotRange chunk, const PartialRows& partial);
-  void merge(const Tile& tile, SlotRange chunk, const PartialRows& partial, const PartialRows& total) const;
+  // Queries are encoded for a part. attend_chunk() needs those of the chunk's part.
+  void read_queries(const Tile& tile, int part);
+  void attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows& partial);
+  void merge(const Tile& tile, const Chunk& chunk, const PartialRows& partial, const PartialRows& total) const;
   void write_out(const Tile& tile, const PartialRows& total) const;
 
   // After run_tile() of a tile of one token: writes the weights of its query heads, [heads][kv.tokens], 0 for keys that it doesn't see.
@@ -91,26 +114,30 @@ class Pass {
   int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
   int rows_of(const Tile& tile) const { return tile.kv_heads * tile.tokens * group_; }
   int slot_of(int token) const { return kv_.tokens - queries_.tokens + token; }
-  VisibleKeys visible_to(const Tile& tile) const {
-    return mask_.visible_to(slot_of(tile.first_token), slot_of(tile.first_token + tile.tokens - 1));
+  // The keys of a part that at least one of the tokens [first, last], both inclusive, sees.
+  VisibleKeys visible_to(int part, int first, int last) const;
+  [[gnu::noinline]] void keep_part(int part, int first, int last, VisibleKeys& visible) const;
+  VisibleKeys visible_to(int part, const Tile& tile) const {
+    return visible_to(part, tile.first_token, tile.first_token + tile.tokens - 1);
   }
-  VisibleKeys visible_to(int token) const { return mask_.visible_to(slot_of(token), slot_of(token)); }
-  SlotRange seen_by(int token, SlotRange range) const;
-  SlotRange tokens_that_see(const Tile& tile, SlotRange range) const;
+  Chunks chunks(int first, int last) const;
+  SlotRange seen_by(int token, const Chunk& range) const;
+  SlotRange tokens_that_see(const Tile& tile, const Chunk& range) const;
 
-  void attend_block(const Tile& tile, SlotRange range, SlotRange fetched, const PartialRows& partial);
+  // `range` is within one block.
+  void attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial);
   // The same for tokens of the tile that read the block in one form.
-  void attend_tokens(const Tile& tile, SlotRange tokens, SlotRange range, SlotRange fetched, const PartialRows& partial);
+  void attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial);
   // Whether the token at a slot reads a block as a closed group: if there is no other form, or the group is closed when it is the last
   // token.
   bool reads_closed(int slot, int block) const {
     return block < kv_.closed.count && (kv_.pages[block] == nullptr || block < closed_groups(slot + 1));
   }
   // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
-  SlotRange use_block(SlotRange range);
+  SlotRange use_block(const Chunk& range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
   void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
-  void weigh(int token, int first_head, SlotRange range, float unit, float* scores, float* corrections, SoftmaxState* states);
+  void weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states);
   // Adds the values of the keys of that range, weighted by scores_, to rows.
   void blend(int rows, int head, SlotRange read, float* sums);
 
@@ -138,6 +165,8 @@ class Pass {
   const Positions& positions_;
   const AttentionOptions& options_;
   Mask mask_;
+  PositionMap map_;
+  double start_ = 0;  // position of the first key, with a map
   Encoder encoder_;
   int group_;  // query heads per key head
   int dim_;    // floats per row

@@ -58,6 +58,9 @@ struct PositionEncoding {
   int table_rows = 0;             // learned
   const float* slopes = nullptr;  // alibi: [heads], or null for alibi_slopes()
   T5Buckets t5;
+
+  // The map of the rope, or none.
+  PositionMap map() const { return scheme == PositionScheme::rope ? rope->plan().position_map : PositionMap(); }
 };
 
 constexpr int kNoWindow = INT_MAX;

@@ -265,6 +265,7 @@ class Pass {
 
 Status check_rope(const FrequencyPlan& plan, int head_dim, const Positions& positions, int tokens) {
   if (plan.head_dim != head_dim) return Status::head_dim_mismatch;
+  if (plan.position_map) return Status::position_map_in_attention;
   if (plan.valid_from > 1 || plan.valid_to < std::numeric_limits<double>::infinity()) return Status::linear_rope_changes;
   if (positions.tokens != tokens || positions.rows != 1) return Status::shape_out_of_range;
   return check_positions(plan, positions);

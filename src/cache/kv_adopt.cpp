@@ -74,6 +74,9 @@ Status adopt_sequence(KvStorage& storage, int sequence, KvSequence&& restored, c
   if (restored.tokens() > storage.max_tokens) return Status::cache_full;
   if (storage.mode == KeyMode::raw || storage.rope_count == 0) {
     if (const Status status = check_move(storage, restored, {}); status != Status::ok) return status;
+    if (storage.has_position_map()) {
+      if (const Status status = check_consecutive(storage, restored, {}); status != Status::ok) return status;
+    }
   }
   std::unique_ptr<FrequencyPlan[]> to(new (std::nothrow) FrequencyPlan[std::max(1, storage.rope_count)]);
   if (to == nullptr) return Status::out_of_memory;

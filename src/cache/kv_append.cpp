@@ -156,6 +156,10 @@ Status KvAppend::check_positions_of(int layer, const KvSequence& cached, const N
   if (known == count) return Status::ok;
   const Positions added = positions_of(cached, tokens, known);
   if (const Status status = check_range(added); status != Status::ok) return status;
+  if (storage_.has_position_map()) {
+    const double start = cached.tokens() == 0 ? added.at(0, row, 0) : cached.position(0, cached.tokens() - 1) + 1 - known;
+    if (!run_from(start, added, row)) return Status::position_map_positions;
+  }
   const double length = length_up_to(std::max(cached.largest_position(), largest_added(storage_.geometry.axes(), added, row)));
   for (int rope = 0; rope < storage_.rope_count; ++rope) {
     FrequencyPlan made;
@@ -274,7 +278,7 @@ void KvAppend::write_piece(int layer, KvSequence& cached, const NewTokens& token
     });
     if (geometry.has_values()) store(tokens.values, geometry.value_offset, head, [] {});
   }
-  if (rope != nullptr && tokens.queries.source != nullptr)
+  if (tokens.queries.source != nullptr && storage_.rotates_queries(layer))
     rotate_piece(*rope, cached, slot, tokens.queries, row, token, count, rope->plan().xpos_scale.empty());
 }
 
@@ -301,7 +305,7 @@ Status KvAppend::rotate_queries(int layer, int sequence, const HeadTensor& queri
   for (int row = 0; row < range.count; ++row) {
     if (storage_.sequences[range.first + row].written(layer) < queries.shape.tokens) return Status::token_count_out_of_range;
   }
-  if (geometry.rope == kNoRope) return Status::ok;
+  if (!storage_.rotates_queries(layer)) return Status::ok;
   Rope& rope = storage_.ropes[geometry.rope];
   for (int row = 0; row < range.count; ++row) {
     const KvSequence& cached = storage_.sequences[range.first + row];

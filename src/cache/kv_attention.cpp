@@ -67,7 +67,7 @@ Status KvAttention::view(int layer, int sequence, KeyValues& kv, AttentionOption
       return status;
     options.position = {};
     options.position.scheme = storage_.mode == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
-    options.position.encodes_queries = false;
+    options.position.encodes_queries = !storage_.rotates_queries(layer);
     options.position.rope = &storage_.ropes[geometry.rope];
   } else if (options.position.scheme == PositionScheme::rope) {
     return Status::cache_rope_unknown;

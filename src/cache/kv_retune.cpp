@@ -33,6 +33,7 @@ Status check_new_rope(const KvStorage& storage, int rope, const RopeConfig& conf
   if (rope < 0 || rope >= storage.rope_count) return Status::cache_rope_unknown;
   FrequencyPlan plan;
   if (const Status status = make_plan(config, 1, plan); status != Status::ok) return status;
+  if (plan.position_map && storage.mode == KeyMode::rotated) return Status::position_map_needs_raw_keys;
   const FrequencyPlan& old = storage.ropes[rope].plan();
   if (storage.mode == KeyMode::rotated && !have_same_geometry(old, plan)) return Status::plans_differ;
   if (old.head_dim != plan.head_dim) return Status::head_dim_mismatch;
@@ -90,6 +91,16 @@ Status make_key_changes(KvStorage& storage, const KvRetune& change, std::unique_
 
 }  // namespace
 
+Status check_consecutive(const KvStorage& storage, const KvSequence& cached, const KeyMove& move) {
+  for (int slot = 0; slot < cached.tokens(); ++slot) {
+    for (int axis = 0; axis < storage.geometry.axes(); ++axis) {
+      const double position = move.at(cached, axis, slot);
+      if (position != std::floor(position) || position != move.at(cached, 0, 0) + slot) return Status::position_map_positions;
+    }
+  }
+  return Status::ok;
+}
+
 Status check_move(const KvStorage& storage, const KvSequence& cached, const KeyMove& move) {
   for (int rope = 0; rope < storage.rope_count; ++rope) {
     FrequencyPlan plan;
@@ -112,6 +123,9 @@ Status can_retune_keys(const KvStorage& storage, const KvRetune& change) {
       const KeyMove move = move_of(change, sequence);
       if (cached.tokens() == 0 || (!has(change.ropes, rope) && move.given == nullptr)) continue;
       const RopeConfig& config = config_of(storage, change, rope);
+      if (config.position_map != MapType::none) {
+        if (const Status status = check_consecutive(storage, cached, move); status != Status::ok) return status;
+      }
       FrequencyPlan from, to;
       if (const Status status = plan_at(storage.ropes[rope].config(), cached.planned_length(rope), from); status != Status::ok)
         return status;

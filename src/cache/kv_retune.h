@@ -21,6 +21,9 @@ Status can_retune_keys(const KvStorage& storage, const KvRetune& change);
 // memory, the keys of earlier ones still match planned_length().
 Status retune_to_length(KvStorage& storage, KvSequence& cached, double length);
 
+// Checks that the positions of a sequence after a move are those that a position map takes: consecutive integers, the same on all axes.
+Status check_consecutive(const KvStorage& storage, const KvSequence& cached, const KeyMove& move);
+
 // Checks the positions of a sequence after a move under the current ropes, and that its keys still fit their storage.
 Status check_move(const KvStorage& storage, const KvSequence& cached, const KeyMove& move);
 

@@ -18,6 +18,7 @@ Status KvStorage::configure(const KvCacheConfig& config) {
   int axes = 1, dim = 1, pairs = 1;
   for (int rope = 0; rope < new_rope_count; ++rope) {
     if (const Status status = new_ropes[rope].configure(config.ropes[rope]); status != Status::ok) return status;
+    if (new_ropes[rope].plan().position_map && config.mode == KeyMode::rotated) return Status::position_map_needs_raw_keys;
     axes = std::max(axes, new_ropes[rope].plan().axes);
     pairs = std::max(pairs, new_ropes[rope].plan().rotary_dim / 2);
   }
@@ -50,6 +51,10 @@ Status KvStorage::configure(const KvCacheConfig& config) {
   cos = std::move(new_cos);
   sin = std::move(new_sin);
   return Status::ok;
+}
+
+bool KvStorage::has_position_map() const {
+  return std::any_of(ropes.get(), ropes.get() + rope_count, [](const Rope& rope) { return bool{rope.plan().position_map}; });
 }
 
 Status KvStorage::check_sequence(int sequence) const {

@@ -41,6 +41,13 @@ struct KvStorage {
   SequenceRange range_of(int sequence) const {
     return sequence == kAllSequences ? SequenceRange{0, sequence_count} : SequenceRange{sequence, 1};
   }
+  // Whether a rope of the cache has a position map: then keys are raw, and positions are consecutive.
+  bool has_position_map() const;
+  // Whether append() rotates the queries of a layer. With a position map attention does.
+  bool rotates_queries(int layer) const {
+    const int rope = geometry.layer(layer).rope;
+    return rope != kNoRope && !ropes[rope].plan().position_map;
+  }
   bool stores_rotated_keys(int layer) const { return mode == KeyMode::rotated && geometry.layer(layer).rope != kNoRope; }
 
   // Re-rotates keys as `rerotation` was prepared.

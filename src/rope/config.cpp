@@ -4,6 +4,7 @@
 
 #include "rope/plans/checks.h"
 #include "rope/plans/families.h"
+#include "rope/plans/position_map.h"
 
 namespace ropewalk {
 namespace {
@@ -82,7 +83,7 @@ Status need_factor_or_lengths(const RopeConfig& config) {
 Status need_two_pairs(const RopeConfig& config) { return resolved_rotary_dim(config) >= 4 ? Status::ok : Status::rotary_dim_out_of_range; }
 
 Status validate(const RopeConfig& config) {
-  return first_failure(config, check_geometry, check_ranges, check_type, check_freq_factors, check_sections);
+  return first_failure(config, check_geometry, check_ranges, check_type, check_freq_factors, check_sections, check_position_map);
 }
 
 bool is_in_system(const RopeConfig& config) {

@@ -53,6 +53,9 @@ enum class MropeLayout : int { chunked, interleaved, ernie, vision };
 //   shared       h…h w…w, where the frequencies of the whole width are dealt to the axes in turn: Pixtral
 enum class AxesLayout : int { chunked, interleaved, shared };
 
+// Methods that change positions in attention (plans/position_map.h).
+enum class MapType : int { none, self_extend, rerope, dual_chunk, lm_infinite };
+
 // Model families that interpret YaRN's keys in their own way.
 //   deepseek  softmax scale times g(factor, mscale_all_dim)²; llama.cpp does not read its betas
 //   mistral, grok  their llama.cpp loaders read the betas; most others don't

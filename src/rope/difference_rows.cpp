@@ -57,7 +57,7 @@ bool have_same_geometry(const FrequencyPlan& a, const FrequencyPlan& b) {
 bool rotate_alike(const FrequencyPlan& a, const FrequencyPlan& b) {
   return have_same_geometry(a, b) && a.precision == b.precision && are_equal(a.inv_freq, b.inv_freq) &&
          a.attention_factor == b.attention_factor && are_equal(a.xpos_scale, b.xpos_scale) && a.xpos_scale_base == b.xpos_scale_base &&
-         a.xpos_center == b.xpos_center;
+         a.xpos_center == b.xpos_center && a.position_map == b.position_map;
 }
 
 Status DifferenceRows::prepare(const FrequencyPlan& from, const FrequencyPlan& to, bool composes) {

@@ -60,6 +60,8 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   plan.query_temperature = {config.query_temperature_scale.value_or(0), config.query_temperature_floor_scale,
                             config.query_temperature_offset};
 
+  plan.position_map = PositionMap(config);
+
   if (config.rope_type == RopeType::proportional) {
     plans::default_frequencies(config.rope_theta, config.head_dim, pairs, config.precision, plan.unscaled_inv_freq.data());
   } else {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buffer.h"
-#include "rope/config.h"
+#include "rope/plans/position_map.h"
 
 namespace ropewalk {
 
@@ -22,6 +22,7 @@ struct FrequencyPlan {
   double attention_factor = 1;  // multiplies cos and sin, so q and k, so logits by its square
   double softmax_scale = 1;     // multiplies logits
   QueryTemperature query_temperature;
+  PositionMap position_map;
 
   Buffer<double> xpos_scale;   // [rotary_dim/2] zeta of each pair; empty: no xPos
   double xpos_scale_base = 0;  // positions per power of zeta

@@ -49,6 +49,16 @@ Status check_range(const Positions& positions) {
   return check_each(positions, [](double position) { return std::fabs(position) <= kPositionLimit; });  // false for NaN
 }
 
+bool run_from(double start, const Positions& positions, int row) {
+  if (start != std::floor(start)) return false;
+  for (int token = 0; token < positions.tokens; ++token) {
+    for (int axis = 0; axis < positions.axes; ++axis) {
+      if (positions.at(axis, row, token) != start + token) return false;
+    }
+  }
+  return true;
+}
+
 Status check_positions(const FrequencyPlan& plan, const Positions& positions) {
   if (positions.axes != 1 && positions.axes != plan.axes) return Status::positions_axes;
   const double limit = std::fmin(kPositionLimit, kAngleLimit / std::fmax(1, fastest_frequency(plan)));

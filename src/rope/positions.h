@@ -29,6 +29,9 @@ struct Positions {
 // Checks that `positions` are finite and within ±2^31, whatever the plan.
 Status check_range(const Positions& positions);
 
+// Whether the positions of a row are `start`, which must be an integer, and the integers after it, on all axes.
+bool run_from(double start, const Positions& positions, int row);
+
 // Checks that `positions` fit the plan and the range of positions. Plans of other lengths may accept other positions.
 Status check_positions(const FrequencyPlan& plan, const Positions& positions);
 

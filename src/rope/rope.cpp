@@ -74,6 +74,7 @@ Status Rope::use_positions(const Positions& positions, double sequence_length) {
 Status Rope::check_shapes(const HeadTensor& tensor, const Positions& positions) const {
   const Shape& shape = tensor.shape;
   if (const Status status = check_tensor(tensor); status != Status::ok) return status;
+  if (plan_.position_map) return Status::position_map_in_attention;
   if (shape.head_dim != plan_.head_dim) return Status::head_dim_mismatch;
   if (positions.tokens != shape.tokens || (positions.rows != 1 && positions.rows != shape.batches)) return Status::shape_out_of_range;
   return Status::ok;
@@ -136,12 +137,14 @@ Status Rope::rotate(const HeadTensor& tensor, const Positions& positions, double
 Status Rope::write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,
                          void* sin) {
   if (positions.tokens < 1 || positions.rows < 1) return Status::shape_out_of_range;
+  if (plan_.position_map) return Status::position_map_in_attention;
   if (const Status status = use_positions(positions, sequence_length); status != Status::ok) return status;
   return ropewalk::write_table(rows_, positions, purpose, dtype, layout, cos, sin);
 }
 
 Status rerotate(const RotateKernels& kernels, const HeadTensor& keys, const RopePlacement& from, const RopePlacement& to) {
   const auto plan_of = [](const RopePlacement& placement, FrequencyPlan& plan) {
+    if (placement.rope.plan().position_map) return Status::position_map_in_attention;
     if (const Status status = check_range(placement.positions); status != Status::ok) return status;
     return make_plan(placement.rope.config(), length_of(placement.positions, placement.sequence_length), plan);
   };

@@ -30,7 +30,8 @@ class Rope {
   // current before a call belongs to the previous call. sequence_length 0 means the largest position + 1.
   Status use_positions(const Positions& positions, double sequence_length);
 
-  // Rotates a tensor. sequence_length 0 means the largest position + 1. On failure nothing is written.
+  // Rotates a tensor. sequence_length 0 means the largest position + 1. On failure nothing is written. A rope with a position map has no
+  // single rotation of a token: then this, write_table() and rerotate() return position_map_in_attention.
   Status rotate(const HeadTensor& tensor, const Positions& positions, double sequence_length, Purpose purpose);
 
   // Writes rows of cos and sin under the current plan, [count][rotary_dim/2] each. use_positions() must have accepted the positions.

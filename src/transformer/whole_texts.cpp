@@ -92,7 +92,7 @@ Status WholeTexts::write_rows(int index) {
 
 Status WholeTexts::rotate(int layer, Role role, const HeadTensor& heads) {
   const int rope = layers_[layer].rope;
-  if (rope == kNoRope) return Status::ok;
+  if (rope == kNoRope || mapped_rope(layer) != nullptr) return Status::ok;
   const FrequencyPlan& plan = ropes_[rope].plan();
   if (heads.shape.head_dim != plan.head_dim) return Status::head_dim_mismatch;
   const int side = static_cast<int>(role);
@@ -141,7 +141,20 @@ Status WholeTexts::attend(int layer, const HeadTensor& queries, const AttentionO
       own.scale = shape.rope == kNoRope ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : rope_rows_[shape.rope].scales[text];
     if (options.has_normalized_keys && shape.rope != kNoRope) own.scale /= rope_rows_[shape.rope].factors[text];
     if (options.temperatures != nullptr) own.temperatures = options.temperatures + first;
+    if (Rope* rope = mapped_rope(layer)) {
+      own.position = {};
+      own.position.scheme = PositionScheme::rope;
+      own.position.rope = rope;
+    }
     requests_[text] = {kv, rotated, kv.positions, own};
+  }
+  if (Rope* rope = mapped_rope(layer)) {  // one text after another, because each may have frequencies of its own
+    for (int text = 0; text < texts(); ++text) {
+      const AttentionRequest& request = requests_[text];
+      if (const Status status = rope->use_length(request.kv.tokens); status != Status::ok) return status;
+      if (const Status status = attention_.attend({&request, 1}); status != Status::ok) return status;
+    }
+    return Status::ok;
   }
   return attention_.attend({requests_.data(), requests_.size()});
 }

@@ -35,8 +35,9 @@ class WholeTexts {
   int type(int token) const { return types_.empty() ? 0 : types_[token]; }
   int longest() const { return longest_; }
 
-  // Rotates the keys and queries of all tokens in place (source == target; f32, thd). Keys and values must stay where they are until
-  // attend(), unless `keeps` copies them for layers that read them later. Returns head_dim_mismatch, out_of_memory or ok.
+  // Rotates the keys and queries of all tokens in place (source == target; f32, thd), unless their rope has a position map: then attend()
+  // does. Keys and values must stay where they are until attend(), unless `keeps` copies them for layers that read them later. Returns
+  // head_dim_mismatch, out_of_memory or ok.
   Status append(int layer, const NewTokens& tokens, bool keeps);
   // The same for the queries of a layer that reads the keys of another.
   Status rotate_queries(int layer, const HeadTensor& queries) { return rotate(layer, Role::query, queries); }
@@ -47,7 +48,8 @@ class WholeTexts {
     return rope == kNoRope ? 1 : rope_rows_[rope].factors[text];
   }
 
-  // Attends from rotated queries, each text for itself. The target may be the source. A scale of NaN means the rope's, or 1/sqrt(head_dim).
+  // Attends from queries that append() has taken, each text for itself. The target may be the source. A scale of NaN means the rope's, or
+  // 1/sqrt(head_dim).
   Status attend(int layer, const HeadTensor& queries, const AttentionOptions& options);
 
  private:
@@ -70,6 +72,12 @@ class WholeTexts {
   Attention attention_;
   Buffer<AttentionRequest> requests_;  // of the texts
   Buffer<KvLayer> layers_;
+  // The rope of a layer that attention applies, because it has a position map, else null.
+  Rope* mapped_rope(int layer) const {
+    const int rope = layers_[layer].rope;
+    return rope == kNoRope || !ropes_[rope].plan().position_map ? nullptr : &ropes_[rope];
+  }
+
   int rope_count_ = 0;
   std::unique_ptr<Rope[]> ropes_;
   std::unique_ptr<RopeRows[]> rope_rows_;

@@ -78,7 +78,7 @@ export class KvCacheCore {
     const configs = groups.map(({ config }) => config);
     const [address, keys] = withRopes(heap, configs, (ropes) => {
       groups.forEach((group, i) => (group.config = ropes[i]!.config)); // a copy: callers may change their object
-      const isRaw = this.dtype === "q4_channel" || ropes.some(changesAtEveryLength);
+      const isRaw = this.dtype === "q4_channel" || ropes.some(needsRawKeys);
       const mode = givenKeys ?? (isRaw ? "raw" : "rotated");
       const rest = [type, KEY_MODES.indexOf(mode), this.sequences, this.maxLength, useScalarKernels] as const;
       const created = placeLayers(heap, layers, ropes, (at, ropesAt) => {
@@ -169,8 +169,9 @@ function readDType(dtype: CacheDType = "f32"): number {
   return codeIn(CACHE_DTYPES, dtype, "dtype", "INVALID_DTYPE");
 }
 
-/** Whether plans beyond the trained length hold for a single length only. */
-function changesAtEveryLength(rope: RopeCore): boolean {
+/** Whether keys can't be rotated once: their map has several positions, or plans beyond the trained length hold for a single length only. */
+function needsRawKeys(rope: RopeCore): boolean {
+  if (rope.config.position_map) return true;
   rope.useLength(2 ** 31);
   const { valid_from, valid_to } = rope.heap.module.rope_plan(rope.address);
   return valid_from === valid_to;

@@ -49,8 +49,8 @@ export interface KvCacheOptions extends CacheLayerOptions {
   /** Element type of the stored keys and values. Default: `f32`. `q4_channel` needs layers that store values. */
   dtype?: CacheDType;
   /**
-   * How keys are stored. Default: `rotated`, or `raw` for `q4_channel`, which has no other, and if a rope's frequencies change with every length beyond the trained context length (dynamic,
-   * dynamic_yarn). With such a rope each new token would re-rotate and round all rotated keys, which costs more than rotating the visible keys
+   * How keys are stored. Default: `rotated`, or `raw` for `q4_channel`, which has no other, and if a rope has a `position_map`, or frequencies that change
+   * with every length beyond the trained context length (dynamic, dynamic_yarn). With such a rope each new token would re-rotate and round all rotated keys, which costs more than rotating the visible keys
    * as they are read.
    */
   keys?: KeyMode;

@@ -1,5 +1,6 @@
 // Renames a finished config's keys for wasm: one level, and names as indices into the lists of types.ts.
 import { finishedConfig } from "./finished_config.js";
+import { mapFields } from "./position_map.js";
 import type { List, RopeConfig as RopeFields } from "./rope_fields.js";
 import {
   AXES_LAYOUTS,
@@ -41,7 +42,15 @@ export type FlatRopeConfig = Pick<Fields, Always> & Partial<Omit<Fields, Always>
  */
 export function flattenConfig(config: RopeConfig): FlatRopeConfig {
   const finished = finishedConfig(config);
-  const { model_type, rope_scaling, xpos, query_temperature, original_max_position_embeddings: _, ...top } = finished;
+  const {
+    model_type,
+    rope_scaling,
+    xpos,
+    query_temperature,
+    position_map,
+    original_max_position_embeddings: _,
+    ...top
+  } = finished;
   return withoutAbsent<FlatRopeConfig>({
     ...top,
     ...rope_scaling,
@@ -60,5 +69,6 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     query_temperature_scale: query_temperature?.scale,
     query_temperature_floor_scale: query_temperature?.floor_scale,
     query_temperature_offset: query_temperature?.offset,
+    ...mapFields(position_map),
   });
 }

@@ -5,6 +5,7 @@ import { type Dict, isDict } from "../base/dict.js";
 import { hereIs, KEY_ELSEWHERE } from "../base/elsewhere.js";
 import { fail } from "../base/errors.js";
 import { suggestion } from "../base/options.js";
+import { positionMapAt } from "./position_map.js";
 import { checkScaling, type CheckedScaling, readScaling, reads } from "./scaling.js";
 import { MROPE_KEYS, SCALING_KEYS } from "./scaling_keys.js";
 import {
@@ -60,6 +61,7 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   freq_factors: listAt,
   xpos: xposAt,
   query_temperature: temperatureAt,
+  position_map: positionMapAt,
   softmax_scale: numberAt,
   compat: nameOf(COMPATS),
   precision: nameOf(PRECISIONS),

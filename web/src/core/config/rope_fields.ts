@@ -138,6 +138,18 @@ export interface RopeConfig {
   query_temperature_scale?: number | undefined;
   query_temperature_floor_scale: number;
   query_temperature_offset: number;
+  /** plans/position_map.h */
+  position_map: number;
+  /** self_extend: positions that share one */
+  map_group_size?: number | undefined;
+  /** keys closer than this keep their positions */
+  map_window?: number | undefined;
+  /** dual_chunk: largest distance */
+  map_chunk_size?: number | undefined;
+  /** dual_chunk: chunk_size minus the length of a chunk */
+  map_local_size?: number | undefined;
+  /** lm_infinite: first tokens that stay visible */
+  map_sink_tokens?: number | undefined;
   /** [rotary_dim/2] */
   short_factor: List;
   /** [rotary_dim/2] */
@@ -176,6 +188,7 @@ export function defaultRopeConfig(): RopeConfig {
     xpos_center: 0,
     query_temperature_floor_scale: 1,
     query_temperature_offset: 0,
+    position_map: 0,
     short_factor: { values: 0, size: 0 },
     long_factor: { values: 0, size: 0 },
     inv_freq: { values: 0, size: 0 },

@@ -1,9 +1,19 @@
 // The types of a config that users see.
 
 import type { Compat, MropeLayout, Pairing, Precision } from "./names.js";
+import type { PositionMap } from "./position_map.js";
 import type { RopeScaling } from "./scaling_keys.js";
 
 export * from "./names.js";
+export { POSITION_MAP_TYPES } from "./position_map.js";
+export type {
+  DualChunkMap,
+  LmInfiniteMap,
+  PositionMap,
+  PositionMapType,
+  RectifiedMap,
+  SelfExtendMap,
+} from "./position_map.js";
 export type { InvFreqFunction, RopeScaling } from "./scaling_keys.js";
 
 /** A factor on queries that grows with their position p: q · (1 + scale · ln(1 + ⌊(p + offset) / floor_scale⌋)). */
@@ -96,6 +106,11 @@ export interface RopeConfig {
   xpos?: XposScale | null;
   /** Scales queries by position; absent or null for none. */
   query_temperature?: QueryTemperature | null;
+  /**
+   * Method past the trained window that changes positions in attention; absent or null for none. It goes with every scaling except axial. Caches need
+   * `keys: "raw"` for it, and positions must be consecutive integers.
+   */
+  position_map?: PositionMap | null;
   /** Factor on q · k before YaRN's share, 1e-9 to 1e9. Gemma has query_pre_attn_scalar^−½. Default: 1/√head_dim. */
   softmax_scale?: number;
   /** The system to follow where systems differ (`hf`); see {@link COMPATS}. */

@@ -31,6 +31,11 @@ export function configure(heap: Heap, rope: number, config: RopeConfig): Geometr
 
 /** The value of a field that the core refused, for its message; the length of a long list. */
 function valueOf(flat: FlatRopeConfig, field: string): unknown {
-  const value = (flat as unknown as Record<string, unknown>)[field.split(".").at(-1)!];
+  const value = (flat as unknown as Record<string, unknown>)[
+    field
+      .replace(/^position_map\./, "map_")
+      .split(".")
+      .at(-1)!
+  ];
   return Array.isArray(value) && value.length > 8 ? `${value.length} entries` : value;
 }

@@ -1,0 +1,82 @@
+// Position maps: methods past the trained window that change positions inside attention. src/rope/position_map.h has their formulas.
+import { fail } from "../base/errors.js";
+import { type Dict, isDict } from "../base/dict.js";
+import { integerAt, nameOf, objectAt, type ReadValue } from "./values.js";
+
+/** The types of position maps. C++ takes their indices, from 1. */
+export const POSITION_MAP_TYPES = ["self_extend", "rerope", "dual_chunk", "lm_infinite"] as const;
+/** One of {@link POSITION_MAP_TYPES}. */
+export type PositionMapType = (typeof POSITION_MAP_TYPES)[number];
+
+/**
+ * Self-Extend (Jin et al. 2024, arXiv:2401.01325). A key less than `window` tokens before the query keeps its position. For earlier keys, positions
+ * are divided by `group_size` and rounded down, and the query is moved so that the two ranges meet: ⌊p/G⌋ + w − ⌊w/G⌋ and ⌊k/G⌋.
+ */
+export interface SelfExtendMap {
+  type: "self_extend";
+  /** Positions that share one, from 1. */
+  group_size: number;
+  /** Tokens that keep their positions, from 1. */
+  window: number;
+}
+
+/** ReRoPE (Su 2023, github.com/bojone/rerope). Keys `window` tokens or more before the query all have the distance `window`. */
+export interface RectifiedMap {
+  type: "rerope";
+  /** Largest distance, from 1. */
+  window: number;
+}
+
+/**
+ * Dual Chunk Attention (An et al. 2024, arXiv:2402.17463; Qwen2.5-1M, vLLM). Positions start anew in each chunk of `chunk_size − local_size` tokens,
+ * and queries get one of three positions: for keys of their own chunk, of the chunk before, and of earlier ones.
+ */
+export interface DualChunkMap {
+  type: "dual_chunk";
+  /** Largest distance, from 1. */
+  chunk_size: number;
+  /** chunk_size minus the length of a chunk: distances up to about this one stay exact across chunks. From 0, below chunk_size. */
+  local_size: number;
+}
+
+/**
+ * LM-Infinite (Han et al. 2024, arXiv:2308.16137). A query sees the last `window` tokens, and the first `sink_tokens` of the sequence at a distance of
+ * at most `window`.
+ */
+export interface LmInfiniteMap {
+  type: "lm_infinite";
+  /** Visible tokens, and the largest distance, from 1. */
+  window: number;
+  /** First tokens that stay visible, from 0. */
+  sink_tokens: number;
+}
+
+/** A method that changes positions in attention; each interface has its formula. All numbers are integers up to 2^31. */
+export type PositionMap = SelfExtendMap | RectifiedMap | DualChunkMap | LmInfiniteMap;
+
+const NUMBERS: { readonly [Type in PositionMapType]: readonly string[] } = {
+  self_extend: ["group_size", "window"],
+  rerope: ["window"],
+  dual_chunk: ["chunk_size", "local_size"],
+  lm_infinite: ["window", "sink_tokens"],
+};
+
+const typeAt = nameOf(POSITION_MAP_TYPES);
+
+/** Reads a position map: its type and the numbers of that type, which are all required. @internal */
+export const positionMapAt: ReadValue<PositionMap> = (value, path) => {
+  if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
+  const type = typeAt(value["type"], `${path}.type`);
+  const numbers = Object.fromEntries(NUMBERS[type].map((name) => [name, integerAt]));
+  return objectAt<Dict>({ type: typeAt, ...numbers }, {})(value, path) as unknown as PositionMap;
+};
+
+/** The fields of wasm. @internal */
+export function mapFields(map: PositionMap | null | undefined): Record<string, number> {
+  const fields: Record<string, number> = {};
+  for (const [name, value] of Object.entries(map ?? {}) as [string, number | PositionMapType][]) {
+    if (typeof value === "number") fields[`map_${name}`] = value;
+    else fields["position_map"] = 1 + POSITION_MAP_TYPES.indexOf(value);
+  }
+  return fields;
+}
