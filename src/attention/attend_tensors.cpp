@@ -40,7 +40,8 @@ Status check_shapes(const AttentionTensors& t) {
 
 }  // namespace
 
-Status attend_tensors(Attention& attention, const AttentionTensors& tensors, const AttentionOptions& options) {
+Status attend_tensors(Attention& attention, const AttentionTensors& tensors, const AttentionOptions& given) {
+  AttentionOptions options = given;
   if (const Status status = check_shapes(tensors); status != Status::ok) return status;
   if (options.position.scheme == PositionScheme::rope) {
     Rope& rope = *options.position.rope;
@@ -48,6 +49,7 @@ Status attend_tensors(Attention& attention, const AttentionTensors& tensors, con
     for (const Positions* positions : {&tensors.query_positions, &tensors.key_positions}) {
       if (const Status status = rope.use_positions(*positions, length); status != Status::ok) return status;
     }
+    options.logn = rope.plan().logn;
   }
   const TensorStrides q = strides_of(tensors.queries), k = strides_of(tensors.keys);
   constexpr std::int64_t size = sizeof(float);

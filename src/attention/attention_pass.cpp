@@ -348,6 +348,7 @@ void Pass::weigh(int token, int first_head, const Chunk& range, float unit, floa
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
+  if (options_.logn.length > 0) scale *= static_cast<float>(logn_factor(options_.logn, positions_.at(0, 0, token)));
   const int first = seen.first - first_read(range.slots), last = seen.last - first_read(range.slots);
   const float soft_cap = static_cast<float>(options_.soft_cap);
   if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);

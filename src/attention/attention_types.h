@@ -76,6 +76,7 @@ struct AttentionOptions {
   const float* sinks = nullptr;  // [heads] logits that count in the softmax sum but have no value (gpt-oss)
   double soft_cap = 0;           // s becomes cap · tanh(s / cap) (Gemma 2); 0: no cap
   const float* temperatures = nullptr;  // [query tokens] factors of q, from query_temperature() (Llama 4)
+  LognScale logn;                       // scales the scores of a query by its position
   // Keys were normalized, so that the attention factor of their rope doesn't count: KvCache and WholeTexts divide the scale by it.
   bool has_normalized_keys = false;
   PositionEncoding position;

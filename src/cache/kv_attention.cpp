@@ -69,6 +69,7 @@ Status KvAttention::view(int layer, int sequence, KeyValues& kv, AttentionOption
     options.position.scheme = storage_.mode == KeyMode::raw ? PositionScheme::rope : PositionScheme::none;
     options.position.encodes_queries = !storage_.rotates_queries(layer);
     options.position.rope = &storage_.ropes[geometry.rope];
+    options.logn = storage_.ropes[geometry.rope].plan().logn;
   } else if (options.position.scheme == PositionScheme::rope) {
     return Status::cache_rope_unknown;
   }

@@ -60,6 +60,9 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   plan.query_temperature = {config.query_temperature_scale.value_or(0), config.query_temperature_floor_scale,
                             config.query_temperature_offset};
 
+  if (config.logn_length.has_value()) {
+    plan.logn = {*config.logn_length, config.logn_scale.value_or(1 / reproducible_log(*config.logn_length)), config.logn_power.value_or(1)};
+  }
   plan.position_map = PositionMap(config);
 
   if (config.rope_type == RopeType::proportional) {
@@ -81,6 +84,12 @@ Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan
   if (config.xpos_scale_base.has_value()) plans::xpos(config, plan);
   result = std::move(plan);
   return Status::ok;
+}
+
+double logn_factor(const LognScale& logn, double position) {
+  if (!(logn.length > 0 && position + 1 > logn.length)) return 1;
+  const double factor = 1 + logn.scale * reproducible_log((position + 1) / logn.length);
+  return logn.power == 1 ? factor : reproducible_pow(factor, logn.power);
 }
 
 double query_temperature(const QueryTemperature& temperature, double position) {

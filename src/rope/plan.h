@@ -7,6 +7,14 @@
 
 namespace ropewalk {
 
+// Multiplies the scores of a query at position p by max(1, 1 + scale · ln((p + 1) / length))^power. With scale 1/ln(length) and power 1
+// that is ln(p + 1) / ln(length): log-n scaling (Su 2021, kexue.fm/archives/8823; Qwen). 0.1 and 2 is YaRN's factor by position.
+struct LognScale {
+  double length = 0;  // 0: none
+  double scale = 0;
+  double power = 1;
+};
+
 struct FrequencyPlan {
   int head_dim = 0;
   int rotary_dim = 0;
@@ -22,6 +30,7 @@ struct FrequencyPlan {
   double attention_factor = 1;  // multiplies cos and sin, so q and k, so logits by its square
   double softmax_scale = 1;     // multiplies logits
   QueryTemperature query_temperature;
+  LognScale logn;
   PositionMap position_map;
 
   Buffer<double> xpos_scale;   // [rotary_dim/2] zeta of each pair; empty: no xPos
@@ -39,6 +48,9 @@ struct FrequencyPlan {
 // Makes the plan of `config` for a sequence of `sequence_length` positions, from 1 to 2^31. Only length-dependent types depend on it.
 // On failure returns the first error of the config and leaves `plan` unchanged.
 Status make_plan(const RopeConfig& config, double sequence_length, FrequencyPlan& plan);
+
+// Returns the factor of the scores of a query at `position`, or 1 if there is none.
+double logn_factor(const LognScale& logn, double position);
 
 // Returns the factor of a query at `position` (on axis 0), or 1 if there is no temperature.
 double query_temperature(const QueryTemperature& temperature, double position);

@@ -141,6 +141,7 @@ Status WholeTexts::attend(int layer, const HeadTensor& queries, const AttentionO
       own.scale = shape.rope == kNoRope ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : rope_rows_[shape.rope].scales[text];
     if (options.has_normalized_keys && shape.rope != kNoRope) own.scale /= rope_rows_[shape.rope].factors[text];
     if (options.temperatures != nullptr) own.temperatures = options.temperatures + first;
+    if (shape.rope != kNoRope) own.logn = ropes_[shape.rope].plan().logn;
     if (Rope* rope = mapped_rope(layer)) {
       own.position = {};
       own.position.scheme = PositionScheme::rope;

@@ -22,6 +22,7 @@ export {
   type Precision,
   type DualChunkMap,
   type LmInfiniteMap,
+  type LognScale,
   POSITION_MAP_TYPES,
   type PositionMap,
   type PositionMapType,

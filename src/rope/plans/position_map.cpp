@@ -51,19 +51,6 @@ double PositionMap::key_position(int part, double key) const {
   return type_ == MapType::self_extend ? std::floor(key / group_size_) : 0;
 }
 
-double PositionMap::largest_distance(double length) const {
-  const double last = length - 1;
-  switch (type_) {
-    case MapType::none: break;
-    case MapType::self_extend: return last < window_ ? last : query_position(0, last);
-    case MapType::rerope:
-    case MapType::lm_infinite: return std::min(last, window_);
-    // A query sees the first key of the chunk before at min(r + c, s), and that of earlier chunks at min(2c - 1, s).
-    case MapType::dual_chunk: return std::min({last, 2 * chunk_ - 1, chunk_size_});
-  }
-  return last;
-}
-
 Status check_position_map(const RopeConfig& config) {
   if (!is_enumerator(config.position_map, MapType::lm_infinite)) return Status::position_map_unknown;
   const MapType type = config.position_map;

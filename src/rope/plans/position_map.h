@@ -44,9 +44,6 @@ class PositionMap {
   double query_position(int part, double query) const;
   double key_position(int part, double key) const;
 
-  // The largest distance between those positions in a sequence of `length` tokens.
-  double largest_distance(double length) const;
-
  private:
   MapType type_ = MapType::none;
   double group_size_ = 1;

@@ -27,6 +27,7 @@ const KEYS: Readonly<Record<string, string>> = {
   rope_theta: "theta",
   pairing: "pairing",
   compat: "compat",
+  position_map: "positionMap",
   "rope_scaling.rope_type": "ropeType",
   "rope_scaling.factor": "factor",
   "rope_scaling.original_max_position_embeddings": "trainedLength",
@@ -34,7 +35,7 @@ const KEYS: Readonly<Record<string, string>> = {
 
 /** Options of the package that are several here, by the names of their values. Those that the user gave are named. */
 const SEVERAL: Readonly<Record<string, readonly string[]>> = {
-  rope: ["ropeType", "factor", "trainedLength", "theta", "pairing", "compat", "set", "scaling"],
+  rope: ["ropeType", "factor", "trainedLength", "theta", "pairing", "compat", "positionMap", "set", "scaling"],
   format: ["jsonObject", "jsonSchema", "regex", "choice", "grammar"],
 };
 

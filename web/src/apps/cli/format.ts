@@ -1,4 +1,5 @@
 // Formats RoPEs, sizes and speeds for people.
+import { mapInWords } from "../../core/config/position_map.js";
 import type { RopeConfig } from "../../index.node.js";
 
 /** A RoPE in a line: its type, base and factor. */
@@ -6,8 +7,9 @@ export function ropeSummary(rope: Readonly<RopeConfig> | null): string {
   if (rope === null) return "none";
   const base = `base ${(rope.rope_theta ?? 10000).toLocaleString("en", { maximumFractionDigits: 0 })}`;
   const { rope_type = "default", factor } = rope.rope_scaling ?? {};
-  if (rope_type === "default") return `plain, ${base}`;
-  return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}`;
+  const map = rope.position_map ? `, ${mapInWords(rope.position_map)}` : "";
+  if (rope_type === "default") return `plain, ${base}${map}`;
+  return `${rope_type}, ${base}${factor === undefined ? "" : `, factor ${Number(factor.toFixed(3))}`}${map}`;
 }
 
 /** A size in KiB, MiB or GiB (powers of 1024), as llama.cpp and vLLM print memory. */

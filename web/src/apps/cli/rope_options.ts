@@ -3,8 +3,16 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { fail } from "../../core/base/errors.js";
 import type { RopeOverrides, ScalingOverrides } from "../../core/config/overrides.js";
 import { TYPE_KEYS } from "../../core/config/rope_fields.js";
+import { MAP_NUMBERS } from "../../core/config/position_map.js";
 import { hasRamp, needs, reads } from "../../core/config/scaling.js";
-import { COMPATS, PAIRINGS, ROPE_TYPES, type RopeType } from "../../core/config/types.js";
+import {
+  COMPATS,
+  PAIRINGS,
+  type PositionMap,
+  type PositionMapType,
+  ROPE_TYPES,
+  type RopeType,
+} from "../../core/config/types.js";
 import { parseNumber, parseNumberAbove, parseTokens, repeatable } from "./options.js";
 
 /** Values of the options that {@link addRopeOptions} adds. */
@@ -15,6 +23,7 @@ export interface RopeFlags {
   theta?: number;
   pairing?: NonNullable<RopeOverrides["pairing"]>;
   compat?: NonNullable<RopeOverrides["compat"]>;
+  positionMap?: PositionMap | null;
   set?: readonly Setting[];
 }
 
@@ -37,6 +46,7 @@ export function addRopeOptions(command: Command): Command {
     .option("--theta <n>", "base of the frequencies (rope_theta), above 1", parseNumberAbove(1))
     .addOption(new Option("--pairing <pairing>", "which elements of a head form a pair").choices(PAIRINGS))
     .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
+    .option("--position-map <map>", `${POSITION_MAP}, for example self_extend:8:512; or none`, parsePositionMap)
     .option(
       "--set <key=value>",
       "set any other config key to a JSON value, for example rope_scaling.beta_fast=16",
@@ -56,6 +66,7 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
     [["rope_theta"], flags.theta],
     [["pairing"], flags.pairing],
     [["compat"], flags.compat],
+    [["position_map"], flags.positionMap],
     ...(flags.set ?? []),
   ];
   for (const [path, value] of settings) if (value !== undefined) setAt(overrides, path, value);
@@ -87,14 +98,63 @@ const NAMED_BY_FACTOR = ROPE_TYPES.filter(
 
 /** Help text for {@link parseScaling}. */
 export const SCALING =
-  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; repeatable";
+  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; with a position map yarn:4+self_extend:8:512; repeatable";
+
+/** Position maps as they are written: the type and its numbers. */
+const FORMS = Object.entries(MAP_NUMBERS).map(([type, numbers]) => [type, ...numbers].join(":"));
+
+/** Help text for {@link parsePositionMap}. */
+export const POSITION_MAP = `position map: ${FORMS.join(", ")}`;
+
+const isMap = (text: string): boolean => Object.hasOwn(MAP_NUMBERS, text.split(":")[0]!);
+
+/** Parses `none` or `type:number[:number]`, for example `self_extend:8:512`. */
+export function parsePositionMap(text: string): PositionMap | null {
+  if (text === "none") return null;
+  const [type = "", ...numbers] = text.split(":");
+  const names = isMap(text) ? MAP_NUMBERS[type as PositionMapType] : undefined;
+  if (names === undefined) throw new InvalidArgumentError(`Must be none or one of ${FORMS.join(", ")}.`);
+  if (names.length !== numbers.length)
+    throw new InvalidArgumentError(
+      `Must be ${[type, ...names].join(":")}, for example ${EXAMPLES[type as PositionMapType]}.`,
+    );
+  const values = names.map((name, index) => [
+    name,
+    parseTokens(LEAST[name] ?? 1, 2 ** 31, `${name} must`)(numbers[index]!),
+  ]);
+  return { type, ...Object.fromEntries(values) } as PositionMap;
+}
+
+/** The smallest numbers, if not 1. */
+const LEAST: Readonly<Record<string, number>> = { local_size: 0, sink_tokens: 0 };
+
+const EXAMPLES: { readonly [Type in PositionMapType]: string } = {
+  self_extend: "self_extend:8:512",
+  rerope: "rerope:512",
+  dual_chunk: "dual_chunk:1536:256",
+  lm_infinite: "lm_infinite:2048:4",
+};
 
 /**
- * Parses `own` (the model's scaling), `none`, or `type[:factor[:trained length]]`, for example `yarn:4` or
- * `yarn:4:8192`. A type replaces the model's scaling. The trained length defaults to `max_position_embeddings` of the
- * config.
+ * Parses a scaling, a position map, or both with a plus between them: `yarn:4+self_extend:8:512`. A scaling is `own` (the model's), `none`, or
+ * `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`. A type replaces the model's scaling. The trained length defaults to
+ * `max_position_embeddings` of the config.
  */
 export function parseScaling(text: string): NamedScaling {
+  const [first = "", second, ...rest] = text.split("+");
+  if (rest.length > 0 || (second !== undefined && isMap(first)))
+    throw new InvalidArgumentError(
+      "Must be a scaling, or a scaling, a plus and a position map: yarn:4+self_extend:8:512.",
+    );
+  if (isMap(first)) return { name: text, overrides: { position_map: parsePositionMap(first) } };
+  const { overrides } = parseFrequencies(first);
+  return {
+    name: text,
+    overrides: second === undefined ? overrides : { ...overrides, position_map: parsePositionMap(second) },
+  };
+}
+
+function parseFrequencies(text: string): NamedScaling {
   if (text === "own") return { name: text, overrides: {} };
   if (text === "none") return { name: text, overrides: { rope_scaling: null } };
   const [type = "", factor, length, ...rest] = text.split(":");

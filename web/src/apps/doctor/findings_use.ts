@@ -1,5 +1,6 @@
 // Findings about using a model: lengths that programs refuse, cached keys, and conversions between formats.
 import { RopewalkError } from "../../core/base/errors.js";
+import { largestDistance, longestWithin, mapInWords } from "../../core/config/position_map.js";
 import type { FrequencyPlan } from "../../core/rope/plan.js";
 import { capital, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Case, type Check, finding, issue } from "./findings.js";
@@ -11,7 +12,7 @@ import { compare, differenceText, planIn } from "./plans.js";
 const pastTrained: Check = ({ main, length, rw, extension, isEncoder }) => {
   const { config, trained } = main;
   const served = servedLength(config);
-  if (served === null || trained === null || length <= served) return undefined;
+  if (served === null || trained === null || length <= longestWithin(config.position_map, served)) return undefined;
   const { pairs } = rw.describe(config, length);
   const slow = pairs.filter(({ wavelength }) => wavelength > served && Number.isFinite(wavelength));
   return finding(
@@ -127,6 +128,20 @@ const longropeLists: Check = ({ main, path }) => {
   );
 };
 
+const positionMap: Check = ({ main, length }) => {
+  const map = main.config.position_map;
+  if (!map) return undefined;
+  const ignores =
+    map.type === "dual_chunk" ? "vLLM has it too. transformers and llama.cpp ignore it" : "other systems don't have it";
+  return finding(
+    "position-map",
+    "note",
+    map.type === "dual_chunk" ? "dual_chunk_attention_config" : "position_map",
+    `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}. ${ignores}. Keys are stored raw for it.`,
+    "docs/position_maps.md",
+  );
+};
+
 const yarnShortTexts: Check = ({ main, path }) => {
   const original = main.config.rope_scaling?.original_max_position_embeddings;
   if (main.rope_type !== "yarn" || original === undefined || main.factor <= 1) return undefined;
@@ -210,6 +225,7 @@ export const USE_CHECKS: readonly Check[] = [
   contextShift,
   linearLength,
   longropeLists,
+  positionMap,
   yarnShortTexts,
   ggufAttnFactor,
   ggufPairing,

@@ -48,6 +48,7 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     xpos,
     query_temperature,
     position_map,
+    logn,
     original_max_position_embeddings: _,
     ...top
   } = finished;
@@ -69,6 +70,9 @@ export function flattenConfig(config: RopeConfig): FlatRopeConfig {
     query_temperature_scale: query_temperature?.scale,
     query_temperature_floor_scale: query_temperature?.floor_scale,
     query_temperature_offset: query_temperature?.offset,
+    logn_length: logn?.length,
+    logn_scale: logn?.scale,
+    logn_power: logn?.power,
     ...mapFields(position_map),
   });
 }

@@ -7,7 +7,7 @@ import type { Family } from "./family.js";
 import { isArray } from "../base/typed_arrays.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling, effectiveType } from "./scaling.js";
-import type { QueryTemperature, RopeScaling, RopeType } from "./types.js";
+import type { LognScale, QueryTemperature, RopeScaling, RopeType } from "./types.js";
 import { integerAt, isAbsent, numberAt, withoutAbsent } from "./values.js";
 
 const HEAD_DIM = ["head_dim", "kv_channels", "attention_head_dim", "hidden_size_per_head"];
@@ -79,10 +79,40 @@ export function readRope(
       path + where,
     ),
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family, head_dim),
+    logn: lognOf(text),
+    ...dualChunkOf(text),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
     rotates_last: family.rotates_last,
     reversed: family.reversed,
   });
+}
+
+/** Qwen v1's log-n scaling past `seq_length`. */
+function lognOf(text: TextConfig): LognScale | undefined {
+  const length = text.config["use_logn_attn"] === true ? integerOf(text, ["seq_length"]) : undefined;
+  return text.model_type === "qwen" && length !== undefined ? { length } : undefined;
+}
+
+/**
+ * Dual Chunk Attention of Qwen2.5-1M and Qwen3-2507, which vLLM applies and transformers ignores. vLLM scales scores beyond the original length by the
+ * length of the prompt, in its keys and queries. Here the position of the query decides, so that a text can be read in parts.
+ */
+function dualChunkOf({ config, path }: TextConfig): Pick<ConfigDraft, "position_map" | "logn"> {
+  const key = "dual_chunk_attention_config",
+    given = config[key];
+  if (isAbsent(given)) return {};
+  if (!isDict(given)) return fail("INVALID_CONFIG", path + key, "must be an object or null");
+  const numberOf = (name: string, absent: number): number =>
+    isAbsent(given[name]) ? absent : integerAt(given[name], `${path}${key}.${name}`);
+  const length = numberOf("original_max_position_embeddings", 0);
+  return {
+    position_map: {
+      type: "dual_chunk",
+      chunk_size: numberOf("chunk_size", 8192), // vLLM's defaults
+      local_size: numberOf("local_size", 1024),
+    },
+    ...(length > 0 && { logn: { length, scale: 0.1, power: 2 } }),
+  };
 }
 
 interface AttentionParts {

@@ -54,7 +54,8 @@ export interface LmInfiniteMap {
 /** A method that changes positions in attention; each interface has its formula. All numbers are integers up to 2^31. */
 export type PositionMap = SelfExtendMap | RectifiedMap | DualChunkMap | LmInfiniteMap;
 
-const NUMBERS: { readonly [Type in PositionMapType]: readonly string[] } = {
+/** The numbers of each type, in the order of the command line. @internal */
+export const MAP_NUMBERS: { readonly [Type in PositionMapType]: readonly string[] } = {
   self_extend: ["group_size", "window"],
   rerope: ["window"],
   dual_chunk: ["chunk_size", "local_size"],
@@ -67,7 +68,7 @@ const typeAt = nameOf(POSITION_MAP_TYPES);
 export const positionMapAt: ReadValue<PositionMap> = (value, path) => {
   if (!isDict(value)) return fail("INVALID_CONFIG", path, "must be an object or null");
   const type = typeAt(value["type"], `${path}.type`);
-  const numbers = Object.fromEntries(NUMBERS[type].map((name) => [name, integerAt]));
+  const numbers = Object.fromEntries(MAP_NUMBERS[type].map((name) => [name, integerAt]));
   return objectAt<Dict>({ type: typeAt, ...numbers }, {})(value, path) as unknown as PositionMap;
 };
 
@@ -79,4 +80,42 @@ export function mapFields(map: PositionMap | null | undefined): Record<string, n
     else fields["position_map"] = 1 + POSITION_MAP_TYPES.indexOf(value);
   }
   return fields;
+}
+
+/** The largest distance that a query and a key are rotated by in a text of `length` tokens. @internal */
+export function largestDistance(map: PositionMap | null | undefined, length: number): number {
+  const last = length - 1;
+  switch (map?.type) {
+    case undefined:
+      return last;
+    case "self_extend":
+      return last < map.window ? last : grouped(last, map);
+    case "dual_chunk":
+      return Math.min(last, longestOfChunks(map));
+    default:
+      return Math.min(last, map!.window);
+  }
+}
+
+/** The longest text whose distances are below `limit`; Infinity for maps that bound them. @internal */
+export function longestWithin(map: PositionMap | null | undefined, limit: number): number {
+  if (!map) return limit;
+  if (map.type === "dual_chunk") return longestOfChunks(map) < limit ? Infinity : limit;
+  if (map.type !== "self_extend") return map.window < limit ? Infinity : limit;
+  const { group_size: group, window } = map;
+  return window >= limit ? limit : (limit - window + Math.floor(window / group)) * group;
+}
+
+const grouped = (position: number, { group_size: group, window }: SelfExtendMap): number =>
+  Math.floor(position / group) + window - Math.floor(window / group);
+
+const longestOfChunks = ({ chunk_size, local_size }: DualChunkMap): number =>
+  Math.min(2 * (chunk_size - local_size) - 1, chunk_size);
+
+/** A map with its numbers. @internal */
+export function mapInWords(map: PositionMap): string {
+  const words = Object.entries(map).map(([key, value]) =>
+    key === "type" ? `position map ${value}` : `${key} ${value}`,
+  );
+  return words.join(", ");
 }

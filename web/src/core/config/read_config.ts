@@ -14,6 +14,7 @@ import {
   PAIRINGS,
   PRECISIONS,
   QUERY_TEMPERATURE_LAYERS,
+  type LognScale,
   type QueryTemperature,
   type RopeConfig,
   type RopeScaling,
@@ -38,6 +39,7 @@ const temperatureAt = objectAt<QueryTemperature>(
   { scale: numberAt, floor_scale: numberAt, offset: numberAt },
   { layers: nameOf(QUERY_TEMPERATURE_LAYERS) },
 );
+const lognAt = objectAt<LognScale>({ length: numberAt }, { scale: numberAt, power: numberAt });
 
 /** The keys of a config. Those of its scaling are in scaling_keys.ts. */
 export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonNullable<RopeConfig[Key]>> } = {
@@ -61,6 +63,7 @@ export const CONFIG_KEYS: { readonly [Key in keyof RopeConfig]-?: ReadValue<NonN
   freq_factors: listAt,
   xpos: xposAt,
   query_temperature: temperatureAt,
+  logn: lognAt,
   position_map: positionMapAt,
   softmax_scale: numberAt,
   compat: nameOf(COMPATS),

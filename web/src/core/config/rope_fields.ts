@@ -138,6 +138,12 @@ export interface RopeConfig {
   query_temperature_scale?: number | undefined;
   query_temperature_floor_scale: number;
   query_temperature_offset: number;
+  /** absent: scores don't grow with the position */
+  logn_length?: number | undefined;
+  /** default 1/ln(logn_length) */
+  logn_scale?: number | undefined;
+  /** default 1 */
+  logn_power?: number | undefined;
   /** plans/position_map.h */
   position_map: number;
   /** self_extend: positions that share one */

@@ -28,6 +28,19 @@ export interface QueryTemperature {
   layers?: QueryTemperatureLayers;
 }
 
+/**
+ * Log-n scaling: the scores of a query at position p are multiplied by max(1, 1 + scale · ln((p + 1) / length))^power. The defaults give
+ * ln(p + 1) / ln(length), as Su 2021 (kexue.fm/archives/8823) and Qwen have it. `scale: 0.1, power: 2` is YaRN's factor by position.
+ */
+export interface LognScale {
+  /** Positions without a factor, usually the trained length: from 2 to 2^31. */
+  length: number;
+  /** From 0 to 1e6. Default: 1 / ln(length). */
+  scale?: number;
+  /** From 0 to 16. Default: 1. */
+  power?: number;
+}
+
 /** The layers that a query temperature may be for. */
 export const QUERY_TEMPERATURE_LAYERS = ["all", "no_rope"] as const;
 /** One of {@link QUERY_TEMPERATURE_LAYERS}. */
@@ -106,6 +119,8 @@ export interface RopeConfig {
   xpos?: XposScale | null;
   /** Scales queries by position; absent or null for none. */
   query_temperature?: QueryTemperature | null;
+  /** Scales scores by the position of the query, in every layer with RoPE; absent or null for none. */
+  logn?: LognScale | null;
   /**
    * Method past the trained window that changes positions in attention; absent or null for none. It goes with every scaling except axial. Caches need
    * `keys: "raw"` for it, and positions must be consecutive integers.

@@ -1,6 +1,7 @@
 // Collects the description of a config: pairs, ranges, decay and warnings.
 import { show } from "../base/show.js";
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
+import { largestDistance } from "../config/position_map.js";
 import { LARGER_BASE } from "../config/rope_fields.js";
 import { ROPE_TYPES, type RopeType } from "../config/types.js";
 import { decayCurve, firstNegativeDistance } from "./decay.js";
@@ -49,6 +50,7 @@ export function describe(core: RopeCore, givenLength?: number): Description {
     seqLen,
     plan,
     factor,
+    largest_distance: largestDistance(config.position_map, seqLen),
     window,
     pairs,
     counts,

@@ -1,4 +1,5 @@
 // A description as text for a terminal.
+import { mapInWords } from "../config/position_map.js";
 import type { Description, PairDescription } from "./description.js";
 import { validLengths } from "./warnings.js";
 
@@ -14,6 +15,8 @@ export function formatDescription(d: Description): string {
     `  at ${d.seqLen} positions${d.window === null ? "" : `, trained on ${d.window}`}, factor ${number(d.factor)}; plan for ${validLengths(plan)}`,
     `  attention factor ${number(plan.attention_factor)} (logits × ${number(plan.attention_factor ** 2)}), softmax scale ${number(plan.softmax_scale)}`,
   ];
+  if (d.config.position_map)
+    lines.push(`  ${mapInWords(d.config.position_map)}: distances up to ${d.largest_distance}`);
   if (plan.correction_range !== null) lines.push(`  ramp from ${plan.correction_range.map(number).join(" to ")}`);
   const treated = Object.entries(counts).filter(([, count]) => count > 0);
   lines.push(`  pairs: ${treated.map(([treatment, count]) => `${count} ${treatment}`).join(", ")}`);

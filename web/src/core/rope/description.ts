@@ -36,6 +36,8 @@ export interface Description {
    * one.
    */
   factor: number;
+  /** Largest distance that a query and a key are rotated by at `seqLen`: seqLen − 1 without a `position_map`. */
+  largest_distance: number;
   /** Trained context length; null if the config has none. */
   window: number | null;
   pairs: readonly PairDescription[];

@@ -1,6 +1,7 @@
 // Warnings about configs that are valid but probably wrong.
 import type { FlatRopeConfig } from "../config/flatten.js";
 import { BY_LENGTH } from "../config/rope_fields.js";
+import { longestWithin } from "../config/position_map.js";
 import { hasRamp, hasRatio } from "../config/scaling.js";
 import { COMPATS, type RopeConfig, ROPE_TYPES } from "../config/types.js";
 import { YARN_FAMILIES } from "../config/yarn_families.js";
@@ -39,7 +40,7 @@ function* lengthWarnings(
   const theta = config.rope_theta ?? config.rope_scaling?.rope_theta ?? config.rope_parameters?.rope_theta;
   if (theta === undefined && type !== "custom") yield "rope_theta is not given; using 10000";
   const limit = isUnraised ? served! : plan.max_length;
-  if (plan.max_length > 0 && seqLen > limit) {
+  if (plan.max_length > 0 && seqLen > longestWithin(config.position_map, limit)) {
     yield `a sequence of ${seqLen} is longer than the ${limit} positions that the config allows`;
   }
   if (plan.valid_to < Infinity || plan.valid_from > 1) {

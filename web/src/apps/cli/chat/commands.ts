@@ -71,11 +71,14 @@ function reset(conversation: Conversation): string {
   return "All messages removed.";
 }
 
+/** A chat's context grows by this factor under position maps, which support texts of every length. */
+const LARGEST_GROWTH = 64;
+
 /** The context grows by the factor of the scaling, from what it was at the start of the chat. */
 function retune({ session, startLength }: Conversation, model: Model, argument: string): string {
   session.retune(scalingFrom(argument));
   const { trainedLength } = model.info;
-  const factor = supportedLength(session.rope, trainedLength) / trainedLength;
+  const factor = Math.min(LARGEST_GROWTH, supportedLength(session.rope, trainedLength) / trainedLength);
   const contextLength = Math.max(session.length, Math.floor(factor * startLength));
   session.retune({}, { contextLength });
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;

@@ -2,14 +2,15 @@
 import type { Advised } from "../../../core/base/advice.js";
 import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
+import { longestWithin } from "../../../core/config/position_map.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { type ModelLayer, ropeKind } from "../plan/model_plan.js";
 
-/** By the factor of the scaling or by the trained length. @internal */
+/** By the factor of the scaling or by the trained length; Infinity if a position map bounds all distances. @internal */
 export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
   const { factor = 1, original_max_position_embeddings: original = trainedLength } = rope?.rope_scaling ?? {};
-  return Math.max(trainedLength, Math.floor(factor * original));
+  return longestWithin(rope?.position_map, Math.max(trainedLength, Math.floor(factor * original)));
 }
 
 /**
