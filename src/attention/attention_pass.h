@@ -120,7 +120,7 @@ class Pass {
   VisibleKeys visible_to(int part, const Tile& tile) const {
     return visible_to(part, tile.first_token, tile.first_token + tile.tokens - 1);
   }
-  Chunks chunks(int first, int last) const;
+  [[gnu::noinline]] Chunks chunks(int first, int last) const;
   SlotRange seen_by(int token, const Chunk& range) const;
   SlotRange tokens_that_see(const Tile& tile, const Chunk& range) const;
 

@@ -10,6 +10,7 @@ const SHARED = {
   Compat: ["COMPATS"],
   Precision: ["PRECISIONS"],
   Ramp: ["RAMPS"],
+  MapType: ["POSITION_MAP_TYPES", "none"],
   MropeLayout: ["MROPE_LAYOUTS"],
   AxesLayout: ["AXES_LAYOUTS"],
   Family: ["YARN_FAMILIES"],

@@ -136,6 +136,24 @@ test("HunYuan's dynamic with alpha is ntk_alpha", () => {
   });
 });
 
+test("Qwen2.5-1M: Dual Chunk Attention, and YaRN's factor by position past its length", () => {
+  const dual_chunk_attention_config = {
+    chunk_size: 262144,
+    local_size: 8192,
+    original_max_position_embeddings: 262144,
+    sparse_attention_config: [],
+  };
+  const rope = read({ model_type: "qwen2", dual_chunk_attention_config });
+  assert.deepEqual(rope.position_map, { type: "dual_chunk", chunk_size: 262144, local_size: 8192 });
+  assert.deepEqual(rope.logn, { length: 262144, scale: 0.1, power: 2 });
+  const defaults = read({ model_type: "qwen2", dual_chunk_attention_config: {} });
+  assert.deepEqual(defaults.position_map, { type: "dual_chunk", chunk_size: 8192, local_size: 1024 });
+  assert.equal(defaults.logn, undefined);
+  const overrides = { position_map: null, logn: null };
+  const without = read({ model_type: "qwen2", dual_chunk_attention_config }, { overrides });
+  assert.deepEqual([without.position_map, without.logn], [undefined, undefined]);
+});
+
 test("Qwen v1: its own keys, and use_dynamic_ntk as dynamic scaling with factor 2", () => {
   const qwen = {
     model_type: "qwen",
@@ -153,8 +171,10 @@ test("Qwen v1: its own keys, and use_dynamic_ntk as dynamic scaling with factor 
     rope_theta: 10000,
     rotary_dim: 128,
     max_position_embeddings: 8192,
+    logn: { length: 8192 },
     rope_scaling: { rope_type: "dynamic", factor: 2 },
   });
+  assert.equal(ropeConfig({ ...qwen, use_logn_attn: false }).logn, undefined);
   assert.equal(ropeConfig({ ...qwen, use_dynamic_ntk: false }).rope_scaling.rope_type, "default");
 });
 

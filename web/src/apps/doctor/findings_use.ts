@@ -138,7 +138,7 @@ const positionMap: Check = ({ main, length }) => {
     "note",
     map.type === "dual_chunk" ? "dual_chunk_attention_config" : "position_map",
     `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}. ${ignores}. Keys are stored raw for it.`,
-    "docs/position_maps.md",
+    "docs/apps/position_maps.md",
   );
 };
 
