@@ -14,6 +14,11 @@ const scalings = {
   none: { rope_scaling: null },
   "linear:4": { rope_scaling: { rope_type: "linear", factor: 4 } },
   "yarn:4": { rope_scaling: { rope_type: "yarn", factor: 4 } },
+  "self_extend:4:16": { position_map: { type: "self_extend", group_size: 4, window: 16 } },
+  "linear:4+dual_chunk:32:0": {
+    rope_scaling: { rope_type: "linear", factor: 4 },
+    position_map: { type: "dual_chunk", chunk_size: 32, local_size: 0 },
+  },
 };
 
 const withText = (use) =>
@@ -56,10 +61,8 @@ test("several scalings give the same as models opened with them", () =>
         [result.scaling, result.perplexity, result.loss, result.counted],
         [name, perplexity, loss, losses.length - 1],
       );
-      assert.equal(
-        result.rope.rope_scaling.rope_type,
-        name === "own" || name === "none" ? "default" : name.split(":")[0],
-      );
+      assert.equal(result.rope.rope_scaling.rope_type, rope.rope_scaling?.rope_type ?? "default");
+      assert.deepEqual(result.rope.position_map, rope.position_map);
     }
     assert.notEqual(shown.results[2].loss, shown.results[3].loss);
   }));
@@ -174,6 +177,18 @@ for (const [name, words, status, message] of [
     ["-", "--window", "10", "--stride", "11"],
     2,
     /^error: --stride: must be at most the window, 10 \(got 11\)/,
+  ],
+  [
+    "a position map before a scaling",
+    ["-", "--scaling", "rerope:4+yarn:4"],
+    2,
+    /--scaling.*Must be a scaling, or a scaling, a plus and a position map/,
+  ],
+  [
+    "a position map without its numbers",
+    ["-", "--position-map", "self_extend:4"],
+    2,
+    /--position-map.*Must be self_extend:group_size:window, for example self_extend:8:512/,
   ],
   [
     "a scaling that does not exist",

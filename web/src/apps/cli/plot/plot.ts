@@ -100,13 +100,7 @@ export function addPlot(program: Command, terminal: () => Terminal): void {
     .option("--tokens <n>", "tokens to draw, 2 to 512", parseTokens(2, 512), 64)
     .option("--scheme <scheme>", `${SCHEME_NAMES.join(", ")}; repeatable (default: rope)`, repeatable(parseScheme))
     .action((source: string, flags: Flags & { tokens: number; scheme?: string[] }) =>
-      show(
-        terminal(),
-        source,
-        flags,
-        (subject) => drawAttention(subject, flags.tokens, flags.scheme ?? ["rope"]),
-        true,
-      ),
+      show(terminal(), source, flags, (subject) => drawAttention(subject, flags.tokens, flags.scheme ?? ["rope"])),
     );
 
   function kind(name: string, description: string): Command {
@@ -135,7 +129,6 @@ async function show(
   source: string,
   flags: Flags,
   draw: (subject: Subject) => Promise<Drawn>,
-  showsMaps = false,
 ): Promise<void> {
   const { output, width, height, title } = flags;
   if (output === undefined && process.stdout.isTTY && !terminal.json) {
@@ -152,10 +145,10 @@ async function show(
   const config = await openRope(source, { overrides: ropeOverridesFrom(flags), layerType: flags.layerType });
   const rw = await load({ threads: 1 });
   const configs = namedConfigs(rw, config, flags.scaling);
-  const mapped = configs.find((named) => named.config.position_map);
-  if (mapped !== undefined && !showsMaps) {
-    const problem = `changes the positions of attention, not what this plot shows (${mapped.name})`;
-    fail("INVALID_ARGUMENT", "position_map", problem, advise.other("leave it out, or see it in plot attention"));
+  if (configs.some((named) => named.config.position_map)) {
+    const problem = `changes positions in attention, which plots of frequencies and rotations don't show`;
+    const flag = flags.scaling?.some(({ overrides }) => overrides.position_map) ? "--scaling" : "--position-map";
+    fail("INVALID_ARGUMENT", flag, problem, advise.other("leave it out"));
   }
   const length = flags.context ?? longestSupportedLength(rw, configs);
   const { svg, names, data } = await draw({ rw, config, configs, length, width, height, title });
