@@ -175,8 +175,8 @@ test("invalid arguments are errors, and no file is left", () =>
     const cases = [
       [["ramp", source, "-o", output], 2, /--scaling: none of the scalings has a ramp; add one/],
       [["frequencies", source, "-o", join(folder, "plot.png")], 2, /--output: must end in \.svg/],
-      [["decay", source, "--scaling", "rerope:64", "-o", output], 1, /--scaling: changes positions in attention/],
-      [["attention", source, "--position-map", "rerope:64", "-o", output], 1, /--position-map: changes positions in/],
+      [["decay", source, "--scaling", "rerope:64", "-o", output], 2, /--scaling: changes positions in attention/],
+      [["attention", source, "--position-map", "rerope:64", "-o", output], 2, /--position-map: changes positions in/],
       [["frequencies", source, "--scaling", "jarn:4", "-o", output], 2, /--scaling.*Must be own, none or type:factor/],
       [
         ["frequencies", source, "--scaling", "yarn:0", "-o", output],
