@@ -11,7 +11,7 @@ import { Cells } from "./cells.mjs";
 import { methods, ropeOf } from "./methods.mjs";
 import { known } from "./models.mjs";
 import { markdownOf, picturesOf } from "./report.mjs";
-import { bySeed, measuredOf, present } from "./summary.mjs";
+import { bySeed, measuredOf, ofSharedSeeds, present } from "./summary.mjs";
 import { isMain } from "../is_main.mjs";
 
 export const RESULTS = join(import.meta.dirname, "results");
@@ -36,8 +36,10 @@ export function pageWith(page, cells, cost) {
 
 /** What the Doctor says of a length: shares of needles found without a scaling, under YaRN, and under the best method. */
 export function doctorTable(cells) {
-  const measured = measuredOf(cells, "small").filter(
-    ({ weights, cache, task }) => weights === "f16" && cache === "f16" && task === "multi_key",
+  const measured = ofSharedSeeds(
+    measuredOf(cells, "small").filter(
+      ({ weights, cache, task }) => weights === "f16" && cache === "f16" && task === "multi_key",
+    ),
   );
   const share = (method, multiple) => mean(bySeed(measured, { method, multiple }, "share"));
   const rows = present(measured, "multiple")

@@ -67,7 +67,8 @@ async function readAgain(): Promise<void> {
   refused = "";
   const source = await loadedFile();
   await model?.dispose();
-  const kv = caches[controlOf<HTMLSelectElement>(form, "cache").value]!;
+  // raw keys can be read under every method; rotated ones refuse position maps
+  const kv = { ...caches[controlOf<HTMLSelectElement>(form, "cache").value]!, keys: "raw" } as const;
   model = await rw!.model([source], { kv, contextLength: LENGTH });
   const mine = new Reading(model, Math.max(1, Math.round(numberIn(form, "seed"))), chosenMethod, (method, problem) => {
     refused = ` ${methods[method]!.label} can't be switched to here: ${problem.message}`;
