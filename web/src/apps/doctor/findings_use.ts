@@ -33,7 +33,7 @@ const measuredPastWindow: Check = ({ main, length, extension, isEncoder }) => {
     "measured-past-window",
     "note",
     "",
-    `${measuredText(length / main.trained)} A model that is fine-tuned under its scaling does better than any of them. Yours can differ: measure it.`,
+    `${measuredText(length / main.trained)} A short fine-tune under a scaling makes it hold in every system. Another model can differ: measure yours.`,
     "docs/long_context.md",
   );
 };
