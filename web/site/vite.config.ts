@@ -9,7 +9,12 @@ const here = import.meta.dirname;
 const root = join(here, "..", "..");
 
 /** The pages, by name: the Lab is the first. */
-const PAGES = { lab: "index.html", doctor: "doctor/index.html", models: "models/index.html", arena: "arena/index.html" };
+const PAGES = {
+  lab: "index.html",
+  doctor: "doctor/index.html",
+  models: "models/index.html",
+  arena: "arena/index.html",
+};
 
 // Charts write style attributes. Models may come from any server.
 const POLICY = [

@@ -33,6 +33,7 @@ export {
   type RopeConfig,
   type RopeScaling,
   type RopeType,
+  type SelfExtendMap,
   type XposScale,
 } from "./core/config/types.js";
 export { DECAY_CURVES, type DecayCurve, type DecayOptions } from "./core/rope/decay.js";

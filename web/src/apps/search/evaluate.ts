@@ -3,23 +3,29 @@ import type { RopeOverrides } from "../../core/config/overrides.js";
 import type { ModelInfo } from "../../runtime/model/info.js";
 import type { SearchTokenizer, TokenText } from "./texts.js";
 
-type MaybePromise<Value> = Value | Promise<Value>;
-
 /** What a search needs of a session, here or in a Worker. */
 export interface SearchSession {
+  /** Reads tokens. */
   append(input: Iterable<number>, options?: { signal?: AbortSignal }): Promise<unknown>;
-  logprobOf(token: number): MaybePromise<number>;
-  logprobs(count?: number): MaybePromise<readonly { readonly token: number }[]>;
-  rewind(length: number): MaybePromise<unknown>;
-  retune(rope: RopeOverrides): MaybePromise<unknown>;
-  dispose(): MaybePromise<unknown>;
+  /** The log probability of a token after what was read. */
+  logprobOf(token: number): number | Promise<number>;
+  /** The most likely tokens after what was read, most likely first. */
+  logprobs(count?: number): readonly { readonly token: number }[] | Promise<readonly { readonly token: number }[]>;
+  /** Forgets all but the first `length` tokens. */
+  rewind(length: number): unknown;
+  /** Changes the RoPE of what was read and of what follows. */
+  retune(rope: RopeOverrides): unknown;
+  /** Frees its memory. */
+  dispose(): unknown;
 }
 
 /** What a search needs of a model: one of `rw.model()`, here or in a Worker. */
 export interface SearchModel {
   readonly info: ModelInfo;
   readonly tokenizer: SearchTokenizer;
-  session(options: { contextLength: number }): MaybePromise<SearchSession>;
+  /** Starts a text of at most `contextLength` tokens. */
+  session(options: { contextLength: number }): SearchSession | Promise<SearchSession>;
+  /** The losses of all tokens but the first, in nats. */
   perplexity(
     tokens: Int32Array,
     options: { window: number; rope: RopeOverrides; signal?: AbortSignal },
@@ -98,7 +104,7 @@ export class Evaluator {
     return sum;
   }
 
-  dispose(): MaybePromise<unknown> {
+  dispose(): unknown {
     return this.#session.dispose();
   }
 

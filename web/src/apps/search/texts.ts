@@ -12,6 +12,7 @@ export type SearchText = readonly (string | { readonly answer: string })[];
 
 /** What makes tokens of a text: the tokenizer of a model, here or in a Worker. */
 export interface SearchTokenizer {
+  /** The tokens of a text. */
   encode(
     text: string,
     options?: { special?: boolean; parseSpecial?: boolean; maxLength?: number },

@@ -1,4 +1,4 @@
-// Position maps: methods past the trained window that change positions inside attention. src/rope/position_map.h has their formulas.
+// Position maps: methods past the trained window that change positions inside attention. src/rope/plans/position_map.h has their formulas.
 import { fail } from "../base/errors.js";
 import { type Dict, isDict } from "../base/dict.js";
 import { integerAt, nameOf, objectAt, type ReadValue } from "./values.js";
