@@ -57,8 +57,15 @@ const VALUES = {
   mrope_layout: "vision",
 };
 
+/** Position maps that have all numbers together. */
+const MAPS = [
+  { type: "self_extend", group_size: 2, window: 8 },
+  { type: "dual_chunk", chunk_size: 8, local_size: 2 },
+  { type: "lm_infinite", window: 8, sink_tokens: 1 },
+];
+
 /** A config with every key that a scaling type reads, and every key of other kinds. */
-const complete = (rope_type) => ({
+const complete = (rope_type, position_map = null) => ({
   model_type: "grok",
   head_dim: 4,
   pairing: "half",
@@ -74,6 +81,8 @@ const complete = (rope_type) => ({
   freq_factors: [1, 2],
   xpos: { scale_base: 512, center: 1 },
   query_temperature: { scale: 0.1, floor_scale: 8, offset: 1 },
+  logn: { length: 16, scale: 0.1, power: 2 },
+  position_map,
   softmax_scale: 0.5,
   compat: "llama.cpp", // the only one under which all types read attn_factor
   precision: "hf",
@@ -94,7 +103,8 @@ const members = new Map(
 );
 
 test("flattened configs have the fields of RopeConfig in config_fields.def, and no others", () => {
-  const flattened = ROPE_TYPES.flatMap((type) => Object.keys(flattenConfig(complete(type))));
+  const configs = [...ROPE_TYPES.map((type) => complete(type)), ...MAPS.map((map) => complete("default", map))];
+  const flattened = configs.flatMap((config) => Object.keys(flattenConfig(config)));
   assert.deepEqual([...new Set(flattened)].sort(), [...members.keys()].sort());
 });
 

@@ -204,6 +204,7 @@ test("all exports of the package", async () => {
     "LinearState",
     "MROPE_LAYOUTS",
     "PAIRINGS",
+    "POSITION_MAP_TYPES",
     "PRECISIONS",
     "QUANTIZE_FORMATS",
     "QUERY_TEMPERATURE_LAYERS",
