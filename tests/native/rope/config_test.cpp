@@ -35,8 +35,8 @@ std::vector<Change> each(Field RopeConfig::*field, const std::vector<double>& va
   std::vector<Change> changes;
   for (const double value : values) {
     changes.push_back([=](RopeConfig& config) {
-      if constexpr (std::is_same_v<Field, int>) {
-        config.*field = static_cast<int>(value);
+      if constexpr (std::is_same_v<Field, int> || std::is_enum_v<Field>) {
+        config.*field = static_cast<Field>(static_cast<int>(value));
       } else {
         config.*field = value;
       }
@@ -137,6 +137,16 @@ std::vector<Case> cases() {
   const RopeConfig dynamic = of_type(RopeType::dynamic), custom = of_type(RopeType::custom), linear = of_type(RopeType::linear);
   const RopeConfig axial = of_type(RopeType::axial);
   const RopeConfig proportional = of_type(RopeType::proportional);
+  RopeConfig self_extend = plain, dual_chunk = plain, lm_infinite = plain;
+  self_extend.position_map = MapType::self_extend;
+  self_extend.map_group_size = 8;
+  self_extend.map_window = 128;
+  dual_chunk.position_map = MapType::dual_chunk;
+  dual_chunk.map_chunk_size = 192;
+  dual_chunk.map_local_size = 64;
+  lm_infinite.position_map = MapType::lm_infinite;
+  lm_infinite.map_window = 192;
+  lm_infinite.map_sink_tokens = 4;
   RopeConfig partial = plain;
   partial.rotary_dim = 32;
   using C = RopeConfig;
@@ -257,6 +267,22 @@ std::vector<Case> cases() {
        each(&C::query_temperature_scale, {-0.1, 1.1e6, kNaN}) + each(&C::query_temperature_floor_scale, {0, -1, kNaN}) +
            each(&C::query_temperature_offset, {kInfinity, kNaN}),
        each(&C::query_temperature_scale, {0, 1e6}) + each(&C::query_temperature_floor_scale, {1e-3})},
+      {Status::position_map_unknown, plain, each(&C::position_map, {5, -1}), {}},
+      {Status::map_group_size_out_of_range, self_extend,
+       each(&C::map_group_size, kBadLengths) + std::vector<Change>{without(&C::map_group_size)}, each(&C::map_group_size, kGoodLengths)},
+      {Status::map_window_out_of_range, self_extend, each(&C::map_window, kBadLengths) + std::vector<Change>{without(&C::map_window)},
+       each(&C::map_window, kGoodLengths)},
+      {Status::map_window_out_of_range, lm_infinite, each(&C::map_window, kBadLengths) + std::vector<Change>{without(&C::map_window)},
+       each(&C::map_window, kGoodLengths)},
+      {Status::map_chunk_size_out_of_range, dual_chunk,
+       each(&C::map_chunk_size, kBadLengths) + std::vector<Change>{without(&C::map_chunk_size)}, each(&C::map_chunk_size, kGoodLengths)},
+      {Status::map_local_size_out_of_range, dual_chunk,
+       each(&C::map_local_size, {-1, 0.5, 192, 193, kNaN}) + std::vector<Change>{without(&C::map_local_size)},
+       each(&C::map_local_size, {0, 191})},
+      {Status::map_sink_tokens_out_of_range, lm_infinite,
+       each(&C::map_sink_tokens, {-1, 0.5, 2147483649.0, kNaN}) + std::vector<Change>{without(&C::map_sink_tokens)},
+       each(&C::map_sink_tokens, {0, 2147483648.0})},
+      {Status::position_map_axes, axial, each(&C::position_map, {2}), {}},
   };
 }
 
