@@ -100,7 +100,7 @@ test("the header is that of the other pages, in the same faces", () =>
       }));
     };
     const models = await header("models/index.html");
-    assert.equal(models.links.length, 5);
+    assert.equal(models.links.length, 6);
     for (const path of ["guide/index.html", "guide/documents/KV_caches.html", "guide/modules/ropewalk.html"])
       assert.deepEqual(await header(path), models, path);
   }));
