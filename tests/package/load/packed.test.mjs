@@ -23,7 +23,7 @@ test("it contains only files that users need", () => {
     /^README\.md$/,
     /^LICENSE$/,
     /^CHANGELOG\.md$/,
-    /^docs\/(?:apps\/)?\w+\.md$/,
+    /^docs\/(?:(?:apps|background)\/)?\w+\.md$/,
     /^docs\/pictures\/\w+\.svg$/,
     /^examples\/small_model\/model\.q8_0\.gguf$/,
     /^dist\/third_party_licenses\.txt$/,
