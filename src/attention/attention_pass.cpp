@@ -304,11 +304,11 @@ void Pass::touch_block(int head, SlotRange block) const {
 Pass::Floats Pass::load_closed_rows(int part, int head, SlotRange range) const {
   const int page = range.first / kBlockTokens, first = range.first % kBlockTokens;
   const char* stored = kv_.closed.block(page, part, head, kv_.head_dim);
-  if (part == 0 && !kv_.closed.is_first(page)) {
+  if (closes_as_group(part, kv_.closed.is_first(page))) {
     kernels_.load_channels(stored, kv_.head_dim, block_rows_);
     return {block_rows_ + static_cast<std::ptrdiff_t>(first) * dim_, dim_};
   }
-  const RowType type = kv_.closed.is_first(page) ? RowType::q8_0 : RowType::q4_0;
+  const RowType type = closed_row_type(kv_.closed.is_first(page));
   const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(row_bytes(type, kv_.head_dim));
   kernels_.load[static_cast<int>(type)]({row, dim_, range.last - range.first, kv_.head_dim}, stored + first * row, block_rows_);
   return {block_rows_, dim_};

@@ -23,6 +23,16 @@ constexpr int kCodeBytes = kBlockTokens / 2;
 
 constexpr std::size_t channel_group_bytes(int head_dim) { return (static_cast<std::size_t>(head_dim) * (kCodeBytes + 3) + 1) / 2 * 2; }
 
+// A closed page has the keys of all heads, a group each, and their values in rows. The first page of a sequence has rows of both: all
+// tokens look at the first ones (attention sinks), whose keys are unlike others.
+constexpr RowType closed_row_type(bool is_first) { return is_first ? RowType::q8_0 : RowType::q4_0; }
+constexpr bool closes_as_group(int part, bool is_first) { return part == 0 && !is_first; }
+
+// Bytes of a head's keys (part 0) or values (part 1) in a closed page.
+constexpr std::size_t closed_bytes(int part, bool is_first, int head_dim) {
+  return closes_as_group(part, is_first) ? channel_group_bytes(head_dim) : kBlockTokens * row_bytes(closed_row_type(is_first), head_dim);
+}
+
 // Whether a group is closed in a cache that has `tokens` tokens. A token reads the groups that are closed in a cache of which it is the
 // last.
 constexpr int closed_groups(int tokens) { return tokens < kOpenTokens ? 0 : (tokens - kOpenTokens) / kBlockTokens; }
@@ -45,20 +55,16 @@ struct ChannelGroup {
   float scale(int channel) const { return to_float(Float16{static_cast<std::uint16_t>(scales[channel] << 7)}); }
 };
 
-// The closed groups of a layer in a paged cache. A page has the keys of all heads, a ChannelGroup each, and their values, rows of q4_0. If
-// the first page `has_first` form, both are rows of q8_0.
+// The closed pages of a layer in a paged cache.
 struct ClosedPages {
   const char* const* pages = nullptr;  // null for types without groups
   int count = 0;                       // groups that the layer has closed, from the first
-  bool has_first = false;
-  std::size_t start[2] = {};        // of keys (part 0) and values (part 1) in a page, in bytes
-  std::size_t first_start[2] = {};  // the same in the first page
+  bool has_first = false;              // whether page 0 has the form of a sequence's first
+  std::size_t start[2] = {};           // of keys (part 0) and values (part 1) in a page, in bytes
+  std::size_t first_start[2] = {};     // the same in the first page
 
   bool is_first(int page) const { return page == 0 && has_first; }
-  std::size_t bytes(int page, int part, int head_dim) const {
-    if (is_first(page)) return kBlockTokens * row_bytes(RowType::q8_0, head_dim);
-    return part == 0 ? channel_group_bytes(head_dim) : kBlockTokens * row_bytes(RowType::q4_0, head_dim);
-  }
+  std::size_t bytes(int page, int part, int head_dim) const { return closed_bytes(part, is_first(page), head_dim); }
   const char* block(int page, int part, int head, int head_dim) const {
     return pages[page] + (is_first(page) ? first_start : start)[part] + head * bytes(page, part, head_dim);
   }

@@ -35,11 +35,10 @@ class KvCache {
   // Size of all pages in bytes. A page that n sequences hold, of this cache or others, counts as n parts.
   double bytes() const;
 
-  // Appends new tokens to a layer in one pass: rotates and stores k, stores v, rotates q (under a position map attend() rotates
-  // both). `sequence` may be kAllSequences. The first layer
-  // that gets a token sets its position; other layers follow. Everything is checked first, including NaN, infinity and keys that would not
-  // fit their storage once rotated. On failure nothing changes, with one exception: keys may already be re-rotated to the plan of the
-  // longer length. The next append re-rotates them back if needed.
+  // Appends new tokens to a layer in one pass: rotates and stores k, stores v, rotates q (under a position map attend() rotates both).
+  // `sequence` may be kAllSequences. The first layer that gets a token sets its position; other layers follow. Everything is checked
+  // first, including NaN, infinity and keys that would not fit their storage once rotated. On failure nothing changes, with one exception:
+  // keys may already be re-rotated to the plan of the longer length. The next append re-rotates them back if needed.
   Status append(int layer, int sequence, const NewTokens& tokens) { return append_.append(layer, sequence, tokens); }
 
   // Rotates more queries in place (source == target), at the positions of the newest tokens of a layer, as append() would: for a layer that

@@ -6,10 +6,8 @@
 //
 // Of the type q4_channel, rows are f16, and a page that all layers have closed (channel_group.h) has another form:
 //
-//   closed page  positions as above, then layer after layer: keys [kv_heads] groups, values [kv_heads][kBlockTokens][row of q4_0]
-//
-// The first page of a sequence is closed in rows of q8_0: all tokens look at the first ones (attention sinks), whose keys are unlike
-// others.
+//   closed page  positions as above, then layer after layer: keys [kv_heads] groups, values [kv_heads][kBlockTokens][row]
+//   first page   the same with keys in rows
 //
 // A sequence takes ceil(tokens / kBlockTokens) · page_bytes bytes, where
 //   page_bytes = kBlockTokens · (8 · axes + sum over layers of 2 · kv_heads · row_bytes(type, head_dim)), rounded up to a cache line.
@@ -56,10 +54,7 @@ class KvGeometry {
     std::size_t part_offset(int part) const { return part == 0 ? key_offset : value_offset; }
     std::size_t keys_bytes() const { return static_cast<std::size_t>(heads) * kBlockTokens * row_bytes; }
     // Bytes of a head's keys or values in a closed page, and their offset in it.
-    std::size_t closed_bytes(int part, bool is_first) const {
-      if (is_first) return kBlockTokens * ropewalk::row_bytes(RowType::q8_0, head_dim);
-      return part == 0 ? channel_group_bytes(head_dim) : kBlockTokens * ropewalk::row_bytes(RowType::q4_0, head_dim);
-    }
+    std::size_t closed_bytes(int part, bool is_first) const { return ropewalk::closed_bytes(part, is_first, head_dim); }
     std::size_t closed_offset(int part, int head, bool is_first) const {
       return (is_first ? first_start : closed_start)[part] + static_cast<std::size_t>(head) * closed_bytes(part, is_first);
     }

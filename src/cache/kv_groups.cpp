@@ -24,8 +24,8 @@ void load_closed(const KvStorage& storage, const KvSequence& cached, int layer, 
   const KvGeometry::Layer& shape = storage.geometry.layer(layer);
   const bool is_first = cached.is_first(page);
   const char* stored = cached.closed_page(page) + shape.closed_offset(part, head, is_first);
-  if (part == 0 && !is_first) return storage.kernels->load_channels(stored, shape.head_dim, rows);
-  const RowType type = is_first ? RowType::q8_0 : RowType::q4_0;
+  if (closes_as_group(part, is_first)) return storage.kernels->load_channels(stored, shape.head_dim, rows);
+  const RowType type = closed_row_type(is_first);
   storage.kernels->load[static_cast<int>(type)](whole_page(type, shape.head_dim), stored, rows);
 }
 
@@ -76,8 +76,8 @@ void close_groups(KvStorage& storage, KvSequence& cached, int layer) {
       const bool is_first = cached.is_first(page);
       char* stored = cached.closed_page(page) + shape.closed_offset(part, head, is_first);
       load_open(storage, cached, layer, part, head, page, kBlockTokens, rows);
-      if (part == 0 && !is_first) return store_channel_group(rows, shape.head_dim, stored);
-      const RowType type = is_first ? RowType::q8_0 : RowType::q4_0;
+      if (closes_as_group(part, is_first)) return store_channel_group(rows, shape.head_dim, stored);
+      const RowType type = closed_row_type(is_first);
       storage.kernels->store[static_cast<int>(type)](whole_page(type, shape.head_dim), rows, stored);
     });
     cached.note_closed(layer, page + 1);

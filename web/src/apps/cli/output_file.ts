@@ -19,9 +19,7 @@ export async function writeFileAtomically(
   write: (file: FileHandle, signal: AbortSignal) => Promise<void>,
   field = "--output",
 ): Promise<void> {
-  const failed = (code: RopewalkErrorCode, cause: unknown): never => {
-    fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
-  };
+  const failed = (code: RopewalkErrorCode, cause: unknown): never => failWriting(code, field, path, cause);
   const existing = await checkOutputFile(path, field);
   // a device or pipe is written directly: renaming a file onto it would replace it
   const isReplaced = existing === undefined || existing.isFile();
@@ -46,6 +44,11 @@ export async function writeFileAtomically(
     if (error instanceof Error && "syscall" in error) failed("INVALID_FILE", error);
     throw error;
   }
+}
+
+/** Throws an error that says why a file can't be written. */
+export function failWriting(code: RopewalkErrorCode, field: string, path: string, cause: unknown): never {
+  return fail(code, field, `${path} cannot be written: ${(cause as Error).message}`, { cause });
 }
 
 /**

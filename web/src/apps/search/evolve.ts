@@ -1,7 +1,7 @@
 // Evolutionary search of factors, as LongRoPE (Ding et al. 2024, arXiv:2402.13753) and LongRoPE2 (Shang et al. 2025, arXiv:2502.20082): parents
 // with the lowest losses, mutations and crossover, and factors that never decrease from pair to pair.
 import type { SeededRandom } from "./random.js";
-import { limited, type NamedFactors, type RopeFactors, type SearchSpace } from "./space.js";
+import { keyOf, limited, type NamedFactors, type RopeFactors, type SearchSpace } from "./space.js";
 
 /** A candidate to evaluate. @internal */
 export interface Candidate extends RopeFactors {
@@ -35,7 +35,7 @@ export function* evolve(
   const parents: { readonly candidate: RopeFactors; readonly loss: number }[] = [];
   const seen = new Set<string>();
   const keep = (candidate: RopeFactors, loss: number): void => {
-    seen.add(JSON.stringify([candidate.factors, candidate.attention_factor]));
+    seen.add(keyOf(candidate));
     if (loss === Infinity) return;
     parents.push({ candidate, loss });
     parents.sort((a, b) => a.loss - b.loss);
@@ -48,7 +48,7 @@ export function* evolve(
     let child = pick();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       child = random.next() < 0.5 ? mutated(space, pick(), random) : crossed(space, pick(), pick(), random);
-      if (!seen.has(JSON.stringify([child.factors, child.attention_factor]))) break;
+      if (!seen.has(keyOf(child))) break;
     }
     const bound = parents.length < PARENTS ? Infinity : parents.at(-1)!.loss;
     keep(child, yield { ...child, bound });

@@ -14,6 +14,7 @@ import {
   comparedScaling,
   foundRope,
   type FoundRope,
+  keyOf,
   type RopeFactors,
   searchedOverrides,
   searchSpace,
@@ -266,8 +267,8 @@ function checkedEvaluation(
   index: number,
   texts: number,
 ): SearchEvaluation {
-  const { factors, attention_factor, sums, isWhole } = evaluation ?? {};
-  const isSame = JSON.stringify([factors, attention_factor]) === JSON.stringify([next.factors, next.attention_factor]);
+  const { sums, isWhole } = evaluation ?? {};
+  const isSame = keyOf((evaluation ?? {}) as RopeFactors) === keyOf(next);
   const hasSums =
     Array.isArray(sums) && sums.every(Number.isFinite) && sums.length <= texts && typeof isWhole === "boolean";
   if (!isSame || !hasSums || (isWhole && sums.length !== texts))

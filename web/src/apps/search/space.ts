@@ -14,6 +14,10 @@ export interface RopeFactors {
   readonly attention_factor: number;
 }
 
+/** Equal for equal factors. @internal */
+export const keyOf = ({ factors, attention_factor }: RopeFactors): string =>
+  JSON.stringify([factors, attention_factor]);
+
 /** A scaling to start from. @internal */
 export interface NamedFactors extends RopeFactors {
   readonly name: string;
@@ -27,6 +31,8 @@ export interface SearchSpace {
   /** length / trainedLength. */
   readonly factor: number;
   readonly pairs: number;
+  /** [pairs], radians per position without any scaling. */
+  readonly plain: readonly number[];
   /** Divisors of the model's own scaling, 1 without one. */
   readonly own: readonly number[];
   /** The first pair that doesn't complete a rotation within the trained length: the theoretical critical dimension of LongRoPE2. */
@@ -64,7 +70,7 @@ export function searchSpace(
     );
   if (length <= trainedLength)
     fail("INVALID_ARGUMENT", "length", `must be above the trained length, ${trainedLength} (got ${length})`);
-  const plain = planOf(rw, overrideRopeConfig(rope, { rope_scaling: null }));
+  const plain = Array.from(planOf(rw, overrideRopeConfig(rope, { rope_scaling: null })).inv_freq);
   const own = planOf(rw, rope);
   if (own.axes > 1 || own.inv_freq.includes(0) || own.attention_factor !== 1)
     fail(
@@ -80,7 +86,8 @@ export function searchSpace(
     length,
     factor: length / trainedLength,
     pairs: own.inv_freq.length,
-    own: Array.from(own.inv_freq, (frequency, pair) => significant(plain.inv_freq[pair]! / frequency)),
+    plain,
+    own: Array.from(own.inv_freq, (frequency, pair) => significant(plain[pair]! / frequency)),
     critical: critical < 0 ? own.inv_freq.length : critical,
   };
 }
@@ -121,14 +128,13 @@ export function comparedScaling({ factor, trainedLength }: SearchSpace, rope_typ
 
 /** The scalings that a search starts from: those compared, YaRN that keeps more pairs, and LongRoPE2's for critical pairs around the theoretical one. @internal */
 export function seeds(rw: Ropewalk, space: SearchSpace): NamedFactors[] {
-  const { rope, length, factor, pairs, critical, trainedLength } = space;
-  const plain = planOf(rw, overrideRopeConfig(rope, { rope_scaling: null }));
+  const { rope, length, factor, pairs, plain, critical, trainedLength } = space;
   const of = (name: string, scaling: ScalingOverrides): NamedFactors => {
     const { inv_freq, attention_factor } = planOf(rw, overrideRopeConfig(rope, { rope_scaling: scaling }), length);
     return {
       name,
       attention_factor,
-      factors: Array.from(inv_freq, (frequency, pair) => plain.inv_freq[pair]! / frequency),
+      factors: Array.from(inv_freq, (frequency, pair) => plain[pair]! / frequency),
     };
   };
   const yarn = comparedScaling(space, "yarn");

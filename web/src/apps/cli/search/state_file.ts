@@ -7,7 +7,8 @@ import { fail } from "../../../core/base/errors.js";
 import type { ModelInfo } from "../../../index.node.js";
 import type { SearchEvaluation } from "../../search/search.js";
 import type { SearchText } from "../../search/texts.js";
-import { readFailure, readTextFile } from "../input_file.js";
+import { readTextFile } from "../input_file.js";
+import { failWriting } from "../output_file.js";
 
 /** What evaluations depend on. */
 export interface SearchIdentity {
@@ -74,6 +75,6 @@ function writing(path: string, write: () => void): void {
   try {
     write();
   } catch (cause) {
-    fail("INVALID_ARGUMENT", "--state", `${path} ${readFailure(cause).replace("read", "written")}`, { cause });
+    failWriting("INVALID_ARGUMENT", "--state", path, cause);
   }
 }
