@@ -42,8 +42,15 @@ async function useLive(t, browser, name) {
   const textOf = (selector) => page.$eval(selector, (element) => element.textContent);
   const isShown = (selector) => page.$eval(selector, (element) => element.checkVisibility());
   const strip = () => textOf("#live-strip figcaption");
+  // a hidden strip keeps the text of the last run that it showed
   const waitForStrip = (text) =>
-    page.waitForFunction((wanted) => document.querySelector("#live-strip figcaption").textContent === wanted, {}, text);
+    page.waitForFunction(
+      (wanted) =>
+        document.querySelector("#live-strip").checkVisibility() &&
+        document.querySelector("#live-strip figcaption").textContent === wanted,
+      {},
+      text,
+    );
   const click = (selector) => page.$eval(selector, (element) => element.click());
   const set = (control, value) =>
     page.$eval(
