@@ -7,8 +7,8 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 # Optimized for size, except in the hot loops. These use SIMD intrinsics. The compiler would only vectorize their tails, which doubles the code.
 # (Tiles of sums stay in registers only if their loops are unrolled.)
 set_source_files_properties(
-  src/attention/attention_relaxed.cpp
-  src/attention/attention_wasmsimd.cpp
+  src/attention/kernels/attention_relaxed.cpp
+  src/attention/kernels/attention_wasmsimd.cpp
   src/matmul/matmul.cpp
   src/matmul/kernels/matmul_relaxed.cpp
   src/matmul/kernels/matmul_wasmsimd.cpp
@@ -33,7 +33,7 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
   target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
-  target_sources(ropewalk PRIVATE src/attention/attention_relaxed.cpp src/matmul/kernels/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
+  target_sources(ropewalk PRIVATE src/attention/kernels/attention_relaxed.cpp src/matmul/kernels/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
 endif()
 
 # -O2: with -O3, Binaryen moves operations of the kernels to where their results are used, and what waits doesn't fit in registers.

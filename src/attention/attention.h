@@ -9,8 +9,8 @@
 
 #include <span>
 
-#include "attention/attention_kernels.h"
 #include "attention/attention_types.h"
+#include "attention/kernels/attention_kernels.h"
 
 namespace ropewalk {
 

@@ -1,8 +1,8 @@
 // Applies a position encoding inside attention: to the rows of queries and keys as they are read, or to the scores.
 #pragma once
 
-#include "attention/attention_kernels.h"
 #include "attention/attention_types.h"
+#include "attention/kernels/attention_kernels.h"
 
 namespace ropewalk {
 

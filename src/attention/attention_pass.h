@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "attention/attention_encoding.h"
-#include "attention/attention_kernels.h"
 #include "attention/attention_mask.h"
 #include "attention/channel_group.h"
+#include "attention/kernels/attention_kernels.h"
 
 namespace ropewalk {
 

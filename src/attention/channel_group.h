@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 
 namespace ropewalk {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "attention/attention_products_simd.h"
+#include "attention/kernels/attention_products_simd.h"
 #include "base/add_product.h"
 #include "base/float_math_wasmsimd.h"
 #include "base/storage_wasmsimd.h"

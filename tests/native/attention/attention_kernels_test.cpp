@@ -1,6 +1,6 @@
 // Score and blend: the scalar kernels against double, and SIMD against scalar bit for bit. Weights are in attention_weigh_test.cpp, rows in
 // attention_rows_test.cpp.
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 #include "native/attention/attention_guarded.h"
 
 namespace ropewalk {

@@ -2,7 +2,7 @@
 // softmax weights, blending, and products with weights of every format.
 #include <cmath>
 
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 #include "matmul/dequantize.h"
 #include "matmul/matmul.h"
 #include "native/random/random_cases.h"

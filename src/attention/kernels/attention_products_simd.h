@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 #include "base/add_product.h"
 #include "base/float_math_wasmsimd.h"
 

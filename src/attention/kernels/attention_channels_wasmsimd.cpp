@@ -1,8 +1,8 @@
 // Closed groups of keys as rows of floats, in simd128, with the bits of the scalar kernel.
 #include <wasm_simd128.h>
 
-#include "attention/attention_simd.h"
 #include "attention/channel_group.h"
+#include "attention/kernels/attention_simd.h"
 
 namespace ropewalk {
 namespace {

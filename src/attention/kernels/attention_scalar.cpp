@@ -1,8 +1,8 @@
 // Reference implementation of the attention kernels. Compiled without vectorization, so it is independent of the SIMD code it checks.
 #include <algorithm>
 
-#include "attention/attention_kernels.h"
 #include "attention/channel_group.h"
+#include "attention/kernels/attention_kernels.h"
 #include "base/float_math.h"
 
 namespace ropewalk {

@@ -1,4 +1,4 @@
-#include "attention/attention_kernels.h"
+#include "attention/kernels/attention_kernels.h"
 
 namespace ropewalk {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "attention/attention_products_simd.h"
-#include "attention/attention_weigh_simd.h"
+#include "attention/kernels/attention_products_simd.h"
+#include "attention/kernels/attention_weigh_simd.h"
 #include "base/storage_wasmsimd.h"
 
 namespace ropewalk {

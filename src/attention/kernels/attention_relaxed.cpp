@@ -1,4 +1,4 @@
-#include "attention/attention_simd.h"
+#include "attention/kernels/attention_simd.h"
 #include "base/add_product.h"
 
 namespace ropewalk {

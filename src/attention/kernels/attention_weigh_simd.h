@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "attention/attention_kernels.h"
-#include "attention/attention_products_simd.h"
+#include "attention/kernels/attention_kernels.h"
+#include "attention/kernels/attention_products_simd.h"
 #include "base/add_product.h"
 #include "base/float_math_wasmsimd.h"
 
