@@ -72,11 +72,19 @@ export const positionMapAt: ReadValue<PositionMap> = (value, path) => {
   return objectAt<Dict>({ type: typeAt, ...numbers }, {})(value, path) as unknown as PositionMap;
 };
 
+const wasmField = (name: string): string => `map_${name}`;
+
+/** The field of wasm for a path such as position_map.window, or undefined if the path is another. @internal */
+export function mapFieldAt(path: string): string | undefined {
+  const [, name] = /^position_map\.(\w+)$/.exec(path) ?? [];
+  return name === undefined ? undefined : wasmField(name);
+}
+
 /** The fields of wasm. @internal */
 export function mapFields(map: PositionMap | null | undefined): Record<string, number> {
   const fields: Record<string, number> = {};
   for (const [name, value] of Object.entries(map ?? {}) as [string, number | PositionMapType][]) {
-    if (typeof value === "number") fields[`map_${name}`] = value;
+    if (typeof value === "number") fields[wasmField(name)] = value;
     else fields["position_map"] = 1 + POSITION_MAP_TYPES.indexOf(value);
   }
   return fields;

@@ -1,5 +1,6 @@
 // Passes a config to a rope in wasm memory.
 import { flattenConfig, type FlatRopeConfig } from "../config/flatten.js";
+import { mapFieldAt } from "../config/position_map.js";
 import { PAIRINGS, type RopeConfig } from "../config/types.js";
 import type { Heap } from "../memory/heap.js";
 import { defaultRopeConfig, type RopeConfig as WasmRopeConfig } from "../config/rope_fields.js";
@@ -31,11 +32,7 @@ export function configure(heap: Heap, rope: number, config: RopeConfig): Geometr
 
 /** The value of a field that the core refused, for its message; the length of a long list. */
 function valueOf(flat: FlatRopeConfig, field: string): unknown {
-  const value = (flat as unknown as Record<string, unknown>)[
-    field
-      .replace(/^position_map\./, "map_")
-      .split(".")
-      .at(-1)!
-  ];
+  const name = mapFieldAt(field) ?? field.split(".").at(-1)!;
+  const value = (flat as unknown as Record<string, unknown>)[name];
   return Array.isArray(value) && value.length > 8 ? `${value.length} entries` : value;
 }
