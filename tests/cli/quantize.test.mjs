@@ -196,6 +196,32 @@ test("invalid arguments and models that can't be written are errors, and no file
     assert.deepEqual(await readdir(folder), before);
   }));
 
+test("what attention does past a length, and GGUF has no key for, is a warning that names the option", () =>
+  withFolder(async (folder) => {
+    await cp(tiny("qwen2"), folder, { recursive: true });
+    await rm(join(folder, "model.gguf"));
+    const path = join(folder, "config.json");
+    const config = JSON.parse(await readFile(path, "utf8"));
+    const chunks = { chunk_size: 24, local_size: 8, original_max_position_embeddings: 64 };
+    await writeFile(path, JSON.stringify({ ...config, dual_chunk_attention_config: chunks }));
+    const output = join(folder, "out.gguf");
+    const { status, stdout, stderr } = await quantize(folder, output, "q8_0", "--json");
+    assert.equal(status, 0, stderr);
+    const lost = JSON.parse(stdout).warnings.filter((text) => text.startsWith("GGUF has no key for"));
+    assert.equal(lost.length, 2, stdout);
+    assert.match(lost[0], /the position map dual_chunk.* more than 16 tokens .* --position-map dual_chunk:24:8$/);
+    const [, logn] = /the log-n scaling: .* more than 64 tokens .* --set logn='(.*)'$/.exec(lost[1]);
+    const ropeOf = async (model, ...rest) => {
+      const result = await ropewalk(["perplexity", model, path, "--window", "100", "--json", ...rest]);
+      assert.equal(result.status, 0, result.stderr);
+      const [{ rope }] = JSON.parse(result.stdout).results;
+      return [rope.position_map, rope.logn];
+    };
+    const opened = await ropeOf(output, "--position-map", "dual_chunk:24:8", "--set", `logn=${logn}`);
+    assert.deepEqual(opened, await ropeOf(folder));
+    assert.equal(opened[0].chunk_size, 24);
+  }));
+
 test("f16 and bf16 safetensors, with f32 vectors in the GGUF file", () =>
   withFolder(async (folder) => {
     await cp(tiny("llama"), folder, { recursive: true });

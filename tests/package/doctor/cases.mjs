@@ -59,7 +59,8 @@ export const qwenGguf = {
   "qwen2.rope.freq_base": 1000000,
 };
 
-export const diagnosed = (source, length) => diagnose(rw, source, length === undefined ? {} : { length });
+export const diagnosed = (source, length, options) =>
+  diagnose(rw, source, { ...(length !== undefined && { length }), ...options });
 
 /** The findings of a file by their codes. */
 export async function codesOf(source, length) {

@@ -3,6 +3,8 @@ import { optionalSignal, wholeNumber } from "../../core/base/checks.js";
 import type { Dict } from "../../core/base/dict.js";
 import { fail, RopewalkError } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
+import { type PositionMap, positionMapAt } from "../../core/config/position_map.js";
+import { overrideRopeConfig } from "../../core/config/rope_config.js";
 import type { ModelSource, OpenOptions } from "../../runtime/files/model_files.js";
 import type { FilePlatform } from "../../runtime/files/platform.js";
 import type { Ropewalk } from "../../runtime/ropewalk/ropewalk.js";
@@ -37,6 +39,8 @@ export interface DiagnoseOptions extends Pick<
   length?: number;
   /** Tokens that the model was trained on, for a file that doesn't say so: 1 to 2^30. A length in the file counts before this one. */
   trainedLength?: number;
+  /** A position map to judge in place of the file's: as the key of a config. null takes the file's away. */
+  positionMap?: PositionMap | null;
 }
 
 /**
@@ -59,6 +63,7 @@ export type Diagnose = (
 const OPTIONS = optionNames<DiagnoseOptions>("diagnose()", {
   length: true,
   trainedLength: true,
+  positionMap: true,
   signal: true,
   headers: true,
   retries: true,
@@ -77,14 +82,24 @@ export async function diagnoseOn(
   source: ModelSource | Dict,
   options: DiagnoseOptions | undefined,
 ): Promise<Diagnosis> {
-  const { length, trainedLength, signal, ...rest } = checkOptions(options, OPTIONS);
+  const { length, trainedLength, positionMap, signal, ...rest } = checkOptions(options, OPTIONS);
   if (typeof (rw as Partial<Ropewalk> | undefined)?.describe !== "function")
     fail("INVALID_ARGUMENT", "rw", "must be what load() returns");
   if (length !== undefined) wholeNumber(length, 1, 2 ** 30, "length");
   if (trainedLength !== undefined) wholeNumber(trainedLength, 1, 2 ** 30, "trainedLength");
+  if (positionMap) positionMapAt(positionMap, "positionMap");
   optionalSignal(signal);
   const opened = await openSource(platform, source, { ...rest, ...(signal !== undefined && { signal }) });
-  return diagnoseOpened(rw, opened, readWithLength(opened.source, trainedLength), length);
+  return diagnoseOpened(rw, opened, withMap(readWithLength(opened.source, trainedLength), positionMap), length);
+}
+
+/** Another position map. As in `rw.model()`, sliding-window layers with a RoPE of their own keep theirs. */
+function withMap({ ropes, ...known }: KnownConfig, position_map: PositionMap | null | undefined): KnownConfig {
+  if (ropes === undefined || position_map === undefined) return { ...known, ropes };
+  const changed = ropes.ropes.map((one) =>
+    one.kind === "sliding_attention" ? one : { ...one, rope: overrideRopeConfig(one.rope, { position_map }) },
+  );
+  return { ...known, ropes: { ...ropes, ropes: changed } };
 }
 
 function diagnoseOpened(

@@ -1,5 +1,6 @@
 // Chooses a scaling for a length.
 import type { RopeOverrides } from "../../core/config/overrides.js";
+import { longestWithin, mapInWords, type PositionMap } from "../../core/config/position_map.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import type { LayerGroup } from "./diagnosis.js";
@@ -23,13 +24,15 @@ export interface Extension {
 const EXTENDABLE = ["default", "dynamic", "yarn", "ntk_by_parts"];
 
 /**
- * The scaling that serves a length: none if the model does already, otherwise YaRN by the smallest whole factor. Undefined if the model has a
- * scaling that was trained for one length, such as longrope's lists or llama3's.
+ * The scaling that serves a length: none if the model or its position map does already, otherwise YaRN by the smallest whole factor. Undefined if
+ * the model has a scaling that was trained for one length, such as longrope's lists or llama3's.
  */
 export function extensionFor(groups: readonly LayerGroup[], main: LayerGroup, length: number): Extension | undefined {
   const { config } = main;
   const served = servedLength(config);
   if (served === null) return undefined;
+  if (length > served && length <= longestWithin(config.position_map, served))
+    return byMap(groups, config, config.position_map!);
   const overrides = length <= served ? raisedLength(config) : yarnFor(config, length);
   if (overrides === undefined && length > served) return undefined;
   const configs = groups.map((group) =>
@@ -39,6 +42,17 @@ export function extensionFor(groups: readonly LayerGroup[], main: LayerGroup, le
   const changes = overrides !== undefined;
   const own = changes || extended.rope_scaling === undefined ? "" : "the file's own ";
   return { changes, summary: own + summaryOf(extended), configs, config: extended, overrides };
+}
+
+/** A position map keeps all distances within the trained length. */
+function byMap(groups: readonly LayerGroup[], config: Readonly<RopeConfig>, position_map: PositionMap): Extension {
+  return {
+    changes: true,
+    summary: mapInWords(position_map),
+    configs: groups.map((group) => group.config),
+    config,
+    overrides: { position_map },
+  };
 }
 
 /** Sliding-window layers with a RoPE of their own never see far tokens, so they stay as they are. */

@@ -1,5 +1,6 @@
 // Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
 import { type Dict, isDict } from "../../core/base/dict.js";
+import { mapAsOption } from "../../core/config/position_map.js";
 import { knownFamily } from "../../core/config/family_lookup.js";
 import type { Support } from "../../runtime/model/plan/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
@@ -37,12 +38,16 @@ export interface RopeOrder extends Order {
 /** Whether the keys of a model change. */
 const isScaled = (order: Order): order is RopeOrder => order.extension?.changes === true;
 
-/** Lines for all systems. A GGUF file is run by llama.cpp, and by Ropewalk if it has the architecture. */
+/**
+ * Lines for all systems. A GGUF file is run by llama.cpp, and by Ropewalk if it has the architecture. Only Ropewalk is told a position map.
+ */
 export function draftBlocks(order: Order): Draft[] {
   const { facts } = order;
+  const ours = order.runs === null ? [] : ropewalkBlocks(order);
+  if (order.extension?.overrides?.position_map) return ours;
   const transformers = isScaled(order) ? transformersBlocks(order) : [unchangedBlock(order)];
   const hub = facts.isGguf ? [] : [...transformers, vllmBlock(order), sglangBlock(order), ...mlxBlocks(order)];
-  return [llamaBlock(order), ...hub, ...(order.runs === null ? [] : ropewalkBlocks(order))];
+  return [llamaBlock(order), ...hub, ...ours];
 }
 
 const isEncoder = ({ runs }: Order): boolean => runs === "embeds";
@@ -203,7 +208,13 @@ function ropewalkBlocks(order: Order): Draft[] {
   const source = facts.isGguf ? (/^[\w.-]+\.gguf$/.test(name) ? name : "model.gguf") : "model/";
   const options = JSON.stringify({ contextLength: length, ...(overrides && { rope: overrides }) }, null, 2);
   const { rope_type, factor, original_max_position_embeddings: original } = overrides?.rope_scaling ?? {};
-  const flags = rope_type ? ` \\\n  --rope-type ${rope_type} --factor ${factor} --trained-length ${original}` : "";
+  const map = overrides?.position_map;
+  const flags = [
+    rope_type && ` \\\n  --rope-type ${rope_type} --factor ${factor} --trained-length ${original}`,
+    map && ` \\\n  --position-map ${mapAsOption(map)}`,
+  ]
+    .filter(Boolean)
+    .join("");
   const isKept = rope_type !== undefined && rope_type === main?.rope_type;
   const kept = isKept ? "The other keys of the file's scaling are kept. " : "";
   const running = "While a model runs: session.retune(rope, { contextLength }) re-rotates the cached keys.";

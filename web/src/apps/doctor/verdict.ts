@@ -1,4 +1,5 @@
 // The answer in plain words.
+import { largestDistance } from "../../core/config/position_map.js";
 import type { Finding, LayerGroup, Verdict } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { capital, type Facts, numberOf, shown, tokens } from "./facts.js";
@@ -77,6 +78,12 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
     const none = isRequested ? "" : " You gave no length, so this is for all of it.";
     return { status: "fits", text: `Fits: made for ${tokens(served)} tokens${own}${asked}${capped}.${none}` };
   }
+  const map = extension?.overrides?.position_map;
+  if (map)
+    return {
+      status: "fits",
+      text: `Fits with its position map in ${map.type === "dual_chunk" ? "Ropewalk and vLLM" : "Ropewalk, and no other system"}: made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}, where distances are up to ${tokens(largestDistance(map, length))}.`,
+    };
   const past = `made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}`;
   if (extension === undefined) {
     const isTensor = main.config.freq_factors !== undefined;

@@ -120,6 +120,10 @@ const grouped = (position: number, { group_size: group, window }: SelfExtendMap)
 const longestOfChunks = ({ chunk_size, local_size }: DualChunkMap): number =>
   Math.min(2 * (chunk_size - local_size) - 1, chunk_size);
 
+/** A map as the command line has it: `self_extend:8:512`. @internal */
+export const mapAsOption = (map: PositionMap): string =>
+  [map.type, ...MAP_NUMBERS[map.type].map((name) => map[name as keyof PositionMap])].join(":");
+
 /** A map with its numbers. @internal */
 export function mapInWords(map: PositionMap): string {
   const words = Object.entries(map).map(([key, value]) =>

@@ -1,6 +1,7 @@
 // The RoPE of a model in the metadata of a GGUF file.
 import { fail } from "../../../core/base/errors.js";
 import { mscaleOf } from "../../../core/config/gguf.js";
+import { mapAsOption, mapInWords } from "../../../core/config/position_map.js";
 import type { RopeConfig, RopeScaling } from "../../../core/config/types.js";
 import type { ModelPlan } from "../../../runtime/model/plan/model_plan.js";
 import type { GgufValue } from "./gguf_header.js";
@@ -53,13 +54,28 @@ export function ropeMetadata(architecture: string, { layers, config }: ModelPlan
   return {
     entries: entries.map(([key, value]) => [`${architecture}.rope.${key}`, value]),
     tensors: type === "llama3" ? [llama3Factors(rope, config.head_dim)] : [],
-    warnings:
-      ignored.length === 0
+    warnings: [
+      ...(ignored.length === 0
         ? []
         : [
             `this package reads ${ignored.map((key) => `rope.${key}`).join(", ")}, but llama.cpp doesn't for this architecture`,
-          ],
+          ]),
+      ...lostWarnings(rope),
+    ],
   };
+}
+
+/** What attention does past some length, which GGUF has no keys for, and the option that sets it again. */
+function lostWarnings({ position_map: map, logn }: RopeConfig): string[] {
+  const lost = (what: string, length: number, option: string): string =>
+    `GGUF has no key for the ${what}: texts of more than ${length} tokens are read without it, unless the file is opened with ${option}`;
+  const warnings: string[] = [];
+  if (map) {
+    const from = map.type === "dual_chunk" ? map.chunk_size - map.local_size : map.window;
+    warnings.push(lost(mapInWords(map), from, `--position-map ${mapAsOption(map)}`));
+  }
+  if (logn) warnings.push(lost("log-n scaling", logn.length, `--set logn='${JSON.stringify(logn)}'`));
+  return warnings;
 }
 
 /** YaRN's factor on cos and sin with both of DeepSeek's keys, for which GGUF has one number. */

@@ -1,21 +1,25 @@
 // `ropewalk doctor`: what a model's RoPE is, what other systems do with it, and how to run it at a length.
 import type { Command } from "commander";
 import { load } from "../../../index.node.js";
+import type { PositionMap } from "../../../core/config/types.js";
 import { diagnose, type DiagnoseOptions } from "../../../doctor.node.js";
 import { hubOptions } from "../hub_options.js";
 import { parseTokens } from "../options.js";
+import { parsePositionMap, POSITION_MAP } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
 
 interface Flags {
   context?: number;
   trainedLength?: number;
+  positionMap?: PositionMap | null;
 }
 
 const EXAMPLES = `
 Examples:
   ropewalk doctor config.json
   ropewalk doctor model.gguf --context 100k
+  ropewalk doctor model.gguf --context 16k --position-map rerope:4096
   ropewalk doctor https://example.org/models/small/ --context 131072 --json`;
 
 /** Adds `ropewalk doctor`. */
@@ -40,18 +44,19 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
       "tokens that the model was trained on, for a file that doesn't say so",
       parseTokens(1, 2 ** 30),
     )
+    .option("--position-map <map>", `judge it in place of the file's: ${POSITION_MAP}; or none`, parsePositionMap)
     .addHelpText(
       "after",
       `${EXAMPLES}
 
 The exit code is 1 if the file doesn't tell enough for an answer.`,
     )
-    .action(async (source: string, { context, trainedLength }: Flags) => {
+    .action(async (source: string, { context, ...flags }: Flags) => {
       const rw = await load({ threads: 1 });
       const options: DiagnoseOptions = {
         ...(await hubOptions()),
         ...(context !== undefined && { length: context }),
-        ...(trainedLength !== undefined && { trainedLength }),
+        ...flags,
       };
       const diagnosis = await diagnose(rw, source, options);
       const shown = terminal();
