@@ -2,7 +2,7 @@
 //
 //   npm run bench -- rope           only the kernels, attention and caches
 //   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
-//   npm run bench -- deep           a token over a long cache, beside native llama.cpp (not part of the others)
+//   npm run bench -- deep           a token over a long cache, beside native llama.cpp and its bound (not part of the others)
 //   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
 //   npm run bench -- page           beside other packages in one page, the table of README.md (not part of the others)
 //   npm run bench -- lookup         prompt lookup, compared with plain generation (not part of the others)
@@ -201,7 +201,7 @@ async function bench(args) {
   await setUp(["build", "browsers", ...(wants("released") ? ["python"] : [])]);
   await build();
   if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
-  if (["rope", "models", ...Object.keys(CASES)].some(wants))
+  if (["rope", "models", "deep", ...Object.keys(CASES)].some(wants))
     for (const link of Object.values(links)) await linkBenchmark(link);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);

@@ -3,6 +3,7 @@
 //   open(file)              loads a model. Returns facts about it, or undefined if there is no such contender here
 //   append(count, times)    milliseconds until the logits are there, `times` times
 //   rewind(length)          keeps the first tokens
+//   repeat(times)           makes the text `times` as long without reading it: the package in Workers, and llama.cpp natively
 //   compareLengths(lengths, times)   for the package: milliseconds of a token after texts of these lengths, `times` times, in turn
 //   close()
 import { spawn } from "node:child_process";
@@ -25,6 +26,7 @@ export function inWorker(page, name, worker, options) {
       page.evaluate((...args) => globalThis.openContender(...args), name, worker, address, options),
     append: (count, times = 1) => call("append", count, times),
     rewind: (length) => call("rewind", length),
+    repeat: (times) => call("repeat", times),
     ...(worker === "ropewalk_worker.mjs" && {
       compareLengths: (lengths, times) => call("compareLengths", lengths, times),
     }),
@@ -56,6 +58,7 @@ export function nativeLlama(name, { threads, cache, flash, context }) {
     },
     append: (count, times = 1) => command("append", count, times),
     rewind: (length) => command("rewind", length, 1),
+    repeat: (times) => command("repeat", times, 1),
     async close() {
       program?.stdin.end();
       if (program?.exitCode === null) await once(program, "exit");

@@ -1,6 +1,7 @@
 // The limits of this machine, in a Worker: how fast wasm reads bytes and multiplies integers. In place of sessions' times it returns those
 // of a token that only reads the weights, and of a prompt that only multiplies.
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
+import { loadLimits } from "./limits_module.mjs";
 
 const READ_BYTES = 128 * 2 ** 20;
 const STEPS = 2e6;
@@ -11,15 +12,7 @@ let limits;
 
 expose({
   async open(_, { build, folder, bytes, products }) {
-    const at = (name) => `/build/${folder}/bench/${name}`;
-    const { default: glue } = await import(at("ropewalk.mjs"));
-    const module = await glue({
-      instantiateWasm(imports, receive) {
-        const response = fetch(at("ropewalk.wasm"));
-        void WebAssembly.instantiateStreaming(response, imports).then(({ instance }) => receive(instance));
-        return {};
-      },
-    });
+    const module = await loadLimits(folder);
     const address = module._memalign(64, READ_BYTES);
     module.HEAPU8.fill(1, address, address + READ_BYTES); // pages that were never written are one page of zeros, which stays in the cache
     limits = { module, address, bytes, products, perStep: PRODUCTS_PER_STEP[build] };

@@ -1,6 +1,7 @@
 // A session of the package in a Worker.
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
 import { load } from "/dist/index.js";
+import { repeatedSession } from "./repeated_session.mjs";
 import { tokensAt } from "./tokens.mjs";
 
 let model, session;
@@ -39,6 +40,12 @@ expose({
 
   rewind(length) {
     session.rewind(length);
+  },
+
+  /** Makes the text `times` as long, with the same keys and values again, without reading it. */
+  repeat(times) {
+    const bytes = repeatedSession(session.save(), times);
+    session.restore(bytes);
   },
 
   /** Milliseconds of a token after texts of these lengths, one after the other, `times` times. */

@@ -4,7 +4,8 @@
 //   node tests/bench/peers/build_llama_cpp.mjs CHECKOUT native    only some of them
 //
 // CHECKOUT is a folder with llama.cpp's source, cloned or unpacked. Nothing is downloaded. The native build uses all instructions of this
-// machine, the wasm builds llama.cpp's own SIMD kernels.
+// machine, the wasm builds llama.cpp's own SIMD kernels. On processors with AMX, GCC 12 makes a native build that crashes: set CC=clang and
+// CXX=clang++.
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";

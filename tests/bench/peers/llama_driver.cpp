@@ -4,6 +4,7 @@
 //   llama_driver FILE THREADS CACHE FLASH [CONTEXT]    CACHE is f32, f16 or q8_0, FLASH is 0 or 1. Answers "ready".
 //   append COUNT TIMES    milliseconds until the logits after COUNT more tokens are there, TIMES times in a row
 //   rewind LENGTH 1       only the first LENGTH tokens are left
+//   repeat COUNT 1        the text is COUNT times as long, with the same keys and values again. Nothing is read
 //
 // In wasm, JavaScript calls the functions.
 #include <ggml-cpu.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +52,8 @@ int open_model(const char* file, int threads, const char* cache, int flash) {
   options.n_ctx = context_length;
   options.n_batch = options.n_ubatch = kBatch;
   options.n_threads = options.n_threads_batch = threads;
+  options.n_seq_max = 2;  // the text, and one that repeat() makes
+  options.kv_unified = true;
   options.type_k = options.type_v = type_of(cache);
   options.flash_attn_type = flash ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
   context = llama_init_from_model(model, options);
@@ -79,6 +83,20 @@ void rewind_to(int tokens) {
   llama_memory_seq_rm(llama_get_memory(context), 0, tokens, -1);
   length = tokens;
 }
+
+// A copy of the text becomes a sequence of its own, moves to the end, and then belongs to the text.
+void repeat(int times) {
+  llama_memory_t memory = llama_get_memory(context);
+  std::vector<std::uint8_t> state(llama_state_seq_get_size(context, 0));
+  llama_state_seq_get_data(context, state.data(), state.size(), 0);
+  for (int time = 1; time < times; ++time) {
+    llama_state_seq_set_data(context, state.data(), state.size(), 1);
+    llama_memory_seq_add(memory, 1, 0, -1, time * length);
+    llama_memory_seq_cp(memory, 1, 0, -1, -1);
+    llama_memory_seq_rm(memory, 1, -1, -1);
+  }
+  length *= times;
+}
 }
 
 #ifndef __EMSCRIPTEN__
@@ -91,8 +109,10 @@ int main(int count, char** arguments) {
   for (int tokens, times; std::scanf("%15s %d %d", command, &tokens, &times) == 3;) {
     if (std::strcmp(command, "append") == 0) {
       for (int i = 0; i < times; ++i) std::printf("%.6f ", append(tokens));
-    } else {
+    } else if (std::strcmp(command, "rewind") == 0) {
       rewind_to(tokens);
+    } else {
+      repeat(tokens);
     }
     std::puts("");
     std::fflush(stdout);

@@ -1,5 +1,5 @@
 // Products of many rows for `npm run bench -- products`, and their bounds: loops of nothing but the loads, arithmetic and stores of a tile,
-// whose data are in the first-level cache. Linked into the module of limits.cpp.
+// whose data are in the first-level cache. And the bound of the products of one token. Linked into the module of limits.cpp.
 #include <emscripten.h>
 #include <wasm_simd128.h>
 
@@ -9,6 +9,7 @@
 #include "base/add_product.h"
 #include "base/buffer.h"
 #include "matmul/activations.h"
+#include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/matmul.h"
 #include "matmul/packed_rows.h"
@@ -70,6 +71,16 @@ void quantized_bound(int tokens) {
       });
     }
   }
+}
+
+// Adds the products with four columns of one token, whose weights are bytes.
+ROPEWALK_INLINE inline v128_t add_unit(v128_t sum, v128_t bytes, const std::uint8_t* x) {
+#ifdef __wasm_relaxed_simd__
+  return add_products(sum, bytes, wasm_v128_load32_splat(x));
+#else
+  const v128_t even = wasm_v128_and(bytes, lanes(kLanes.low_bytes)), odd = wasm_u16x8_shr(bytes, 8);
+  return add_products(add_products(sum, even, wasm_v128_load32_splat(x)), odd, wasm_v128_load32_splat(x + 4));
+#endif
 }
 
 void float_bound(int tokens) {
@@ -150,5 +161,31 @@ EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
       }
     }
   }
+}
+
+// Bound of a token's products with `blocks` blocks of 32 columns of eight rows of q8_0: nothing but the loads, conversions of scales, dot
+// products and sums.
+EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, int repeats) {
+  constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup, kUnits = kActivationGroup / 4;
+  v128_t totals[2] = {};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const std::uint8_t* block = weights;
+    for (int i = 0; i < blocks; ++i, block += kBytes) {
+      const int group = i % (kColumns / kActivationGroup);
+      const std::uint8_t* const x = inputs + group * kActivationGroup * kElementBytes;
+      const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
+      v128_t products[2] = {};
+      unrolled<kUnits>([&]<int U>() ROPEWALK_INLINE {
+        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+          products[Half] = add_unit(products[Half], wasm_v128_load(block + kScales + 32 * U + 16 * Half), x + 4 * kElementBytes * U);
+        });
+      });
+      unrolled<2>([&]<int Half>() ROPEWALK_INLINE {  // the exponents of scales can be corrected by x_scale
+        const v128_t scale = wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(block + 8 * Half), 13), lanes(kLanes.f16_bits));
+        totals[Half] = Arithmetic::add_product(totals[Half], wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[Half]), scale), x_scale);
+      });
+    }
+  }
+  return wasm_f32x4_extract_lane(wasm_f32x4_add(totals[0], totals[1]), 0);
 }
 }
