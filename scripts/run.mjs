@@ -46,9 +46,16 @@ export async function eachLine(command, args, options, onLine) {
   }
 }
 
+/** An argument that can't be used. */
+export class UsageError extends Error {
+  code = "ERR_USAGE";
+}
+
+const USAGE_CODE = /^ERR_(USAGE|PARSE_ARGS)/;
+
 /**
  * Calls `main` with the command line's arguments if Node was asked to run this module. With `--help` it prints the comment at the module's
- * start instead. Prints an error as one message.
+ * start instead. Prints an error as one message. The exit code is 2 for wrong usage, 1 for any other error.
  */
 export async function runMain(moduleUrl, main) {
   if (!process.argv[1] || realpathSync(process.argv[1]) !== realpathSync(fileURLToPath(moduleUrl))) return;
@@ -57,7 +64,7 @@ export async function runMain(moduleUrl, main) {
     await main(process.argv.slice(2).filter((argument) => argument !== "--verbose"));
   } catch (error) {
     console.error(process.env.DEBUG ? error : `error: ${error.message}`);
-    process.exitCode = 1;
+    process.exitCode = USAGE_CODE.test(error.code) ? 2 : 1;
   }
 }
 

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 const KEYS = ["model", "weights", "cache", "method", "multiple", "task", "seed"];
 
 /** A cell's name: what is measured of which setup. */
-export const idOf = (cell) => KEYS.map((key) => cell[key]).join(" ");
+export const idOf = (cell) => JSON.stringify(KEYS.map((key) => cell[key]));
 
 /** The cells of a file, and those that are added to it. */
 export class Cells {

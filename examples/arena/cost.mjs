@@ -1,7 +1,7 @@
 // What methods and caches cost the small model: tokens a second, and memory. Setups take turns, so that another program's work hits all alike.
 //
-//   node examples/arena/cost.mjs [--out FOLDER] [--rounds 5]      writes cost.json there
-import { writeFile } from "node:fs/promises";
+//   node examples/arena/cost.mjs [--out FOLDER] [--rounds 5]      some minutes; writes cost.json there (build/arena)
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { load } from "ropewalk";
@@ -9,7 +9,7 @@ import { textOf } from "../small_model/texts.mjs";
 import { caches, methods } from "./methods.mjs";
 import { Setup } from "./reading.mjs";
 import { openEntry } from "./run.mjs";
-import { isMain } from "../is_main.mjs";
+import { runMain, UsageError } from "../../scripts/run.mjs";
 
 /** Tokens that are read at once, and tokens that are then read one by one. */
 const [PROMPT, SINGLE] = [2048, 64];
@@ -73,9 +73,18 @@ export async function measureCost(rounds) {
   };
 }
 
-if (isMain(import.meta.url)) {
-  const { values } = parseArgs({ options: { out: { type: "string" }, rounds: { type: "string" } } });
-  const cost = await measureCost(Number(values.rounds ?? 5));
-  await writeFile(join(values.out ?? join("build", "arena"), "cost.json"), `${JSON.stringify(cost)}\n`);
+await runMain(import.meta.url, async (args) => {
+  const { values } = parseArgs({
+    args,
+    options: { out: { type: "string" }, rounds: { type: "string", default: "5" } },
+  });
+  const rounds = Number(values.rounds);
+  if (!(Number.isSafeInteger(rounds) && rounds > 0))
+    throw new UsageError(`--rounds must be a whole number above 0 (got "${values.rounds}")`);
+  const out = values.out ?? join("build", "arena");
+  await mkdir(out, { recursive: true }); // a folder that can't be made is an error before anything is measured
+  const cost = await measureCost(rounds);
   console.log(cost);
-}
+  await writeFile(join(out, "cost.json"), `${JSON.stringify(cost)}\n`);
+  console.log(join(out, "cost.json"));
+});

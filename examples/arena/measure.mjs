@@ -1,6 +1,7 @@
 // Measures one cell.
 import { Setup } from "./reading.mjs";
 import { tasks } from "./tasks.mjs";
+import { DoesNotFit } from "./tasks/needles.mjs";
 
 /** The judge's cell for a cell: it reads with default weights and an f16 cache, under the method that its weights were tuned for. */
 export function judgeCellOf({ model, multiple, task, seed }, { weights, inside, judgeEntry, tuned }) {
@@ -23,7 +24,7 @@ export const lengthOf = ({ task, multiple }, { trained, inside }) =>
 /**
  * @param entry - the cell's model, with its trained length and, if another model judges, `judgeEntry`.
  * @param options - `keys`: result of the judge's cell, for tasks that are judged. `prose`: a text of one's own.
- * @returns the cell with its `result`, rounded to five decimals.
+ * @returns the cell with its `result`, rounded to five decimals. If facts and questions don't fit into the text, it says how many tokens they need.
  */
 export async function measureCell(rw, entry, cell, { keys, prose } = {}) {
   const task = tasks[cell.task];
@@ -34,8 +35,12 @@ export async function measureCell(rw, entry, cell, { keys, prose } = {}) {
   try {
     const { language, trained, tokens } = entry;
     const judgesItself = reader.tuned === undefined;
-    const result = await task.measure(setup, { ...cell, language, trained, tokens, length, prose, keys, judgesItself });
-    return { ...cell, result: rounded(result) };
+    const { readings = 1 } = task;
+    const all = { ...cell, language, trained, tokens, length, prose, keys, judgesItself, readings };
+    return { ...cell, result: rounded(await task.measure(setup, all)) };
+  } catch (error) {
+    if (!(error instanceof DoesNotFit)) throw error;
+    return { ...cell, result: { asked: [], right: [], needs: length + error.missing } };
   } finally {
     await setup.dispose();
   }

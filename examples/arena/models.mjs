@@ -1,6 +1,7 @@
 // The models that the arena knows by name, and any other file, folder or name of the Hub.
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { english, story } from "./languages.mjs";
 
 const small = join(import.meta.dirname, "..", "small_model");
@@ -45,14 +46,23 @@ export const known = {
   },
 };
 
+/** A model of one's own. What it does in its window is shown by the longest texts that were asked for and fit into it. */
+function ownModel(source, lengths) {
+  const title = basename(existsSync(source) ? resolve(source) : source.split(/[?#]/)[0]);
+  const within = lengths.filter((length) => length <= 1);
+  return { title, weights: { "as is": source }, language: english, inside: Math.max(...within, within.length ? 0 : 1) };
+}
+
 /**
  * Describes a model.
  * @param name - a known one, or what `rw.model()` opens: a file, a folder, a URL, a name of the Hub.
  * @param options.trained - its trained length in tokens, if the file doesn't say.
  * @param options.quantize - further weight formats to measure, as the option `quantize` of `rw.model()`.
+ * @param options.lengths - lengths of texts that were asked for, as multiples of the trained one.
  */
-export async function modelNamed(name, { trained, quantize = [] } = {}) {
-  const entry = known[name] ?? { title: basename(name), weights: { "as is": name }, language: english };
+export async function modelNamed(name, { trained, quantize = [], lengths = [] } = {}) {
+  const isKnown = Object.hasOwn(known, name);
+  const entry = isKnown ? known[name] : ownModel(name, lengths);
   const weights = entry.weights ?? { [entry.format]: await releasedFile(entry.released) };
   const [source] = Object.values(weights);
   const variants = Object.entries(weights).map(([format, from]) => [format, { source: from, options: {} }]);
@@ -61,7 +71,8 @@ export async function modelNamed(name, { trained, quantize = [] } = {}) {
     inside: 1,
     tokens: 4096,
     ...entry,
-    name: name in known ? name : basename(name),
+    known: isKnown ? name : undefined,
+    name: isKnown ? name : entry.title.replace(/[^\w.+-]+/g, "_"),
     trained: trained ?? entry.trained,
     weights: Object.fromEntries([...variants, ...quantized]),
   };
@@ -78,15 +89,46 @@ async function releasedFile(package_) {
   );
 }
 
-/** The trained length of a model that says it in its config. */
-export async function trainedLength(rw, { trained, weights, title }) {
-  if (trained !== undefined) return trained;
-  const [{ source, options }] = Object.values(weights);
-  const model = await rw.model(source, { ...options, contextLength: 2 });
-  const { rope_scaling, max_position_embeddings: max } = (await model.rope) ?? {};
-  await model.dispose();
-  const length = rope_scaling?.original_max_position_embeddings ?? max;
-  if (length === undefined)
-    throw new Error(`${title}: its config doesn't say the trained length: add --trained-length`);
-  return length;
+/** Tokens that are read to measure the speed. */
+const PROBE = 64;
+
+/**
+ * Adds to a model's entry what only the opened model says: its trained length, how many seconds a token takes, and the tokens of a text of one's own.
+ * @param options - as of {@link modelNamed}, and `prose`: the text.
+ */
+export async function opened(rw, entry, { trained, prose } = {}) {
+  const [{ source, options }] = Object.values(entry.weights);
+  const model = await rw.model(source, { ...options, contextLength: PROBE });
+  try {
+    const rope = (await model.rope) ?? {};
+    const length = entry.trained ?? rope.rope_scaling?.original_max_position_embeddings ?? rope.max_position_embeddings;
+    if (length === undefined)
+      throw new Error(`${entry.title}: its config doesn't say the trained length: add --trained-length`);
+    const { seconds, losses } = await probed(model);
+    const own = entry.known === undefined;
+    const marks = { ...(own && { losses, rope, inside: entry.inside }), ...((own || trained) && { length }), prose };
+    const isMarked = own || trained !== undefined || prose !== undefined;
+    return {
+      ...entry,
+      name: isMarked ? `${entry.name}-${hashOf(marks)}` : entry.name,
+      trained: length,
+      secondsPerToken: seconds,
+      textTokens: prose === undefined ? undefined : (await model.tokenizer.encode(prose)).length,
+    };
+  } finally {
+    await model.dispose();
+  }
 }
+
+/** How fast a model reads, and losses that no other weights have. */
+async function probed(model) {
+  const tokens = [...(await model.tokenizer.encode("The grass is green. ".repeat(PROBE)))].slice(0, PROBE);
+  const read = () => model.perplexity(tokens, { window: PROBE });
+  const { losses } = await read(); // the first time is slower
+  const begun = performance.now();
+  await read();
+  return { seconds: (performance.now() - begun) / 1000 / PROBE, losses: [...losses] };
+}
+
+/** Tells apart what cells are measured of: the same weights, trained length, window and text give the same eight digits. */
+const hashOf = (marks) => createHash("sha256").update(JSON.stringify(marks)).digest("hex").slice(0, 8);

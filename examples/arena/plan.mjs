@@ -1,12 +1,13 @@
 // Which cells a run measures, in which order.
 import { methods } from "./methods.mjs";
+import { idOf } from "./cells.mjs";
 import { judgeCellOf } from "./measure.mjs";
 import { NEEDED, tasks } from "./tasks.mjs";
 
 /**
  * `multiples`: text lengths as multiples of the trained length. `short`: those that short texts are read under. `others`: multiples, methods and
- * tasks of further caches and weights. A plan can also have `methods`, `tasks`, `beyond`: the tasks of texts longer than the window, and `judge`: false to leave out
- * LongPPL.
+ * tasks of further caches and weights. A plan can also have `methods`, `tasks`, `beyond`: the tasks of texts longer than the window, `judge`: false to
+ * leave out LongPPL, and `asked`: those of its `methods`, `tasks` and `caches` that a user named.
  */
 export const FULL = {
   multiples: [1, 2, 4, 8, 16],
@@ -23,7 +24,7 @@ export const QUICK = {
   others: { multiples: [4], methods: ["none", "yarn"], tasks: ["multi_key"] },
 };
 
-const taskNames = Object.keys(tasks).filter((name) => name !== "judge");
+export const taskNames = Object.keys(tasks).filter((name) => name !== "judge");
 
 /** A model's first cells: what its window holds, and which tokens need a long context. */
 export function firstCells(entry, plan) {
@@ -41,7 +42,7 @@ export function firstCells(entry, plan) {
   return cells;
 }
 
-/** Tasks that a model can't do in its window, with the share that it reaches: `{ task: share }`. */
+/** Tasks that a model can't do in its window: `{ task: { share } }`, or `{ task: { needs } }` with the tokens of one that doesn't fit into it. */
 export function droppedTasks(cells, { name, inside }) {
   const dropped = {};
   for (const task of taskNames) {
@@ -54,8 +55,10 @@ export function droppedTasks(cells, { name, inside }) {
         cell.cache === "f16",
     );
     const sum = (of) => gate.flatMap(({ result }) => result[of]).reduce((total, one) => total + one, 0);
-    if (tasks[task].share && !tasks[task].short && gate.length > 0 && sum("right") / sum("asked") < NEEDED)
-      dropped[task] = sum("right") / sum("asked");
+    if (!tasks[task].share || tasks[task].short || gate.length === 0) continue;
+    const share = sum("right") / sum("asked");
+    if (sum("asked") === 0) dropped[task] = { needs: Math.max(...gate.map(({ result }) => result.needs)) };
+    else if (share < NEEDED) dropped[task] = { share };
   }
   return dropped;
 }
@@ -68,7 +71,7 @@ export function cellsOf(entry, plan, dropped) {
   const cells = [];
   for (let seed = 0; seed < plan.seeds; seed++) {
     const add = (setup, task) => cells.push({ model, ...setup, task, seed });
-    for (const method of (plan.methods ?? Object.keys(methods)).filter((name) => isFor(name, model))) {
+    for (const method of (plan.methods ?? Object.keys(methods)).filter((name) => isFor(name, entry))) {
       for (const multiple of plan.multiples) {
         if (multiple <= 1 && isPlainAt1(method, entry)) continue;
         for (const task of names.filter((name) => !tasks[name].short && (multiple <= 1 || isBeyond(name))))
@@ -79,14 +82,21 @@ export function cellsOf(entry, plan, dropped) {
           add({ weights, cache: "f16", method, multiple }, task);
     }
     for (const setup of otherSetups(entry, plan))
-      for (const method of plan.others.methods.filter((name) => plan.methods?.includes(name) ?? true))
+      for (const method of plan.others.methods.filter(
+        (name) => isFor(name, entry) && (plan.methods?.includes(name) ?? true),
+      ))
         for (const multiple of plan.others.multiples)
           if (multiple > 1 || !isPlainAt1(method, entry))
-            for (const task of plan.others.tasks.filter((name) => names.includes(name)))
+            for (const task of plan.others.tasks.filter((name) => names.includes(name) && !tasks[name].short))
               add({ ...setup, method, multiple }, task);
   }
   return cells;
 }
+
+/** All cells of a plan, as long as no task is dropped. */
+export const allCells = (entry, plan) => [
+  ...new Map([...firstCells(entry, plan), ...cellsOf(entry, plan, {})].map((cell) => [idOf(cell), cell])).values(),
+];
 
 /** Setups with another cache or other weights, and the smallest of both. */
 function otherSetups({ weights }, { caches }) {
@@ -99,7 +109,7 @@ function otherSetups({ weights }, { caches }) {
   ];
 }
 
-const isFor = (method, model) => methods[method].models?.includes(model) ?? true;
+const isFor = (method, { known }) => methods[method].models?.includes(known) ?? true;
 
 /** Whether a method changes nothing within the trained length, so that only `none` is measured there. */
 const isPlainAt1 = (method, { tuned }) =>

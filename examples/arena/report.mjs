@@ -7,12 +7,21 @@ import { tablesOf } from "./tables.mjs";
 import { droppedTasks } from "./plan.mjs";
 import { NEEDED, tasks } from "./tasks.mjs";
 
-/** The sentence about tasks that a model can't do; empty if it can do all. */
-function droppedText(dropped) {
-  const named = Object.entries(dropped).map(([task, share]) => `${tasks[task].label} (${share.toFixed(2)})`);
-  return named.length === 0
-    ? ""
-    : `Not measured, because it doesn't do ${NEEDED} of it inside its window: ${named.join(", ")}.`;
+/** Sentences about tasks that a model can't do, or that don't fit into its window; empty if there are none. */
+export function droppedText(dropped) {
+  const named = (key, text) =>
+    Object.entries(dropped)
+      .filter(([, reason]) => key in reason)
+      .map(([task, reason]) => `${tasks[task].label} (${text(reason[key])})`)
+      .join(", ");
+  const unable = named("share", (share) => share.toFixed(2));
+  const tooLong = named("needs", (needs) => `needs ${needs} tokens`);
+  return [
+    unable && `Not measured, because it doesn't do ${NEEDED} of it inside its window: ${unable}.`,
+    tooLong && `Not measured, because it doesn't fit into its window: ${tooLong}.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /** Tables of a model as Markdown: all, or those with some keys. What it can't do is said with the first. */
@@ -35,11 +44,13 @@ export function picturesOf(cells, entry) {
   return Object.fromEntries(drawn.filter(([, picture]) => picture !== undefined));
 }
 
-/** Writes what {@link markdownOf} and {@link picturesOf} return. */
+/** Writes what {@link markdownOf} and {@link picturesOf} return. Returns the paths of the files. */
 export async function writeReport(folder, entry, cells) {
   const head = `## ${entry.title}, trained on ${entry.trained} tokens`;
   const spread =
     "Means and standard deviations over seeds, each with its own texts. A value without a deviation is of one seed.";
-  await writeFile(join(folder, `${entry.name}.md`), `${[head, spread, markdownOf(cells, entry)].join("\n\n")}\n`);
-  for (const [name, picture] of Object.entries(picturesOf(cells, entry))) await writeFile(join(folder, name), picture);
+  const page = `${[head, spread, markdownOf(cells, entry)].join("\n\n")}\n`;
+  const files = { [`${entry.name}.md`]: page, ...picturesOf(cells, entry) };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return Object.keys(files).map((name) => join(folder, name));
 }

@@ -16,7 +16,8 @@ const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
 
 /** The cells of the seeds that all setups of some cells have, so that all means are over the same texts; all cells if there is no such seed. */
 export function ofSharedSeeds(cells) {
-  const setupOf = ({ weights, cache, method, multiple, task }) => [weights, cache, method, multiple, task].join(" ");
+  const setupOf = ({ weights, cache, method, multiple, task }) =>
+    JSON.stringify([weights, cache, method, multiple, task]);
   const setups = new Set(cells.map(setupOf));
   const counts = new Map();
   for (const { seed } of cells) counts.set(seed, (counts.get(seed) ?? 0) + 1);

@@ -93,7 +93,8 @@ function shortTable(cells, { inside }) {
 
 /** The default setup beside other caches and weights, over the seeds that all of them have. */
 function setupTable(cells, { weights, trained }) {
-  const setups = [...new Set(cells.map((cell) => `${cell.weights} ${cell.cache}`))].map((name) => name.split(" "));
+  const pairs = cells.map((cell) => [cell.weights, cell.cache]);
+  const setups = [...new Map(pairs.map((pair) => [JSON.stringify(pair), pair])).values()];
   if (setups.length === 1) return undefined;
   const [usual] = Object.keys(weights);
   const others = cells.filter((cell) => cell.weights !== usual || cell.cache !== "f16");

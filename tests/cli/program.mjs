@@ -12,13 +12,14 @@ export const program =
 /**
  * @param words - arguments of the program
  * @param options.input - text for stdin
+ * @param options.path - of another program
  * @param options.until - sends Ctrl-C once this returns true for the text on stdout
  * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, and `hasRead`, which
  * resolves when all input has been sent. A socket buffers about 0.2 MB, so with more input, the program must have
  * started to read.
  */
-export function ropewalk(words, { input = "", until, cwd, env } = {}) {
-  const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });
+export function ropewalk(words, { input = "", until, cwd, env, path = program } = {}) {
+  const child = spawn(process.execPath, [path, ...words], { cwd, env: { ...process.env, ...env } });
   const printed = { stdout: "", stderr: "" };
   let isInterrupted = false;
   for (const name of ["stdout", "stderr"]) {

@@ -1,19 +1,22 @@
 // The arena: a short run that is interrupted and continued, and the committed results.
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { load } from "ropewalk";
 import { Cells, idOf } from "../../examples/arena/cells.mjs";
 import { doctorTable, DOCTOR, PAGES, pageWith, picturesIn, readResults, RESULTS } from "../../examples/arena/docs.mjs";
 import { english, some } from "../../examples/arena/languages.mjs";
 import { judgeCellOf, measureCell } from "../../examples/arena/measure.mjs";
 import { methods, ropeOf } from "../../examples/arena/methods.mjs";
+import { optionsFrom } from "../../examples/arena/options.mjs";
 import { droppedTasks } from "../../examples/arena/plan.mjs";
 import { openEntry, runArena } from "../../examples/arena/run.mjs";
 import { Setup } from "../../examples/arena/reading.mjs";
 import { randomNumbers } from "../../examples/random_numbers.mjs";
+import { ropewalk } from "../cli/program.mjs";
 
 describe("a short run", () => {
   let out;
@@ -110,6 +113,109 @@ describe("the recorded cells", () => {
       assert.deepEqual((await measureCell(rw, entry, cell, { keys })).result, result, idOf(cell));
     }
   });
+});
+
+describe("a model of one's own", () => {
+  const small = fileURLToPath(new URL("../../examples/small_model/model.q8_0.gguf", import.meta.url));
+  const run = fileURLToPath(new URL("../../examples/arena/run.mjs", import.meta.url));
+  const arena = (...words) => ropewalk(words, { path: run });
+  let out, rw;
+  before(async () => {
+    out = await mkdtemp(join(tmpdir(), "ropewalk-arena-"));
+    rw = await load({ build: "simd", threads: 1 });
+  });
+  after(() => rm(out, { recursive: true, force: true }));
+
+  test("is told apart by its weights, its trained length, its window and the text, not by its file's name", async () => {
+    const nameOf = async (source, options) => (await openEntry(rw, source, options)).name;
+    const other = join(out, basename(small));
+    const weights = await readFile(small);
+    for (let at = 1; at < 40_000; at += 11) weights[weights.length - at] ^= 1;
+    await writeFile(other, weights);
+    const options = [{}, { trained: 128 }, { lengths: [0.5] }, { prose: "a text" }, { prose: "another" }];
+    const names = [await nameOf(other)];
+    for (const one of options) names.push(await nameOf(small, one));
+    assert.equal(new Set(names).size, 6, names.join());
+    for (const name of names) assert.match(name, /^model\.q8_0\.gguf-[0-9a-f]{8}$/);
+    assert.equal(await nameOf(small, {}), names[1]);
+    // the recorded cells have names without digits
+    assert.equal(await nameOf("small", { lengths: [2] }), "small");
+    assert.match(await nameOf("small", { prose: "a text" }), /^small-[0-9a-f]{8}$/);
+  });
+
+  test("is measured with the caches that were named; a task that doesn't fit into its window is dropped", async () => {
+    const words = [
+      small,
+      "--lengths",
+      "1,2",
+      "--methods",
+      "none,yarn",
+      "--tasks",
+      "perplexity,multi_key",
+      "--seeds",
+      "1",
+    ];
+    const plain = await optionsFrom(words);
+    assert.deepEqual(plain.planOf({ known: undefined }).caches, ["f16"]);
+    const first = await arena(...words, "--caches", "f16,q4_0", "--out", out);
+    assert.equal(first.status, 0, first.stderr);
+    assert.match(first.stdout, /gguf: up to 1\d cells to measure, about .* on \d workers?\n/);
+    assert.match(first.stdout, /doesn't fit into its window: multi-key needle \(needs \d+ tokens\)\.\n/);
+    const [, page] = /: (\S+-[0-9a-f]{8}\.md)\n$/.exec(first.stdout);
+    const report = await readFile(page, "utf8");
+    for (const cache of ["f16", "q4_0"])
+      assert.match(report, new RegExp(`\\| YaRN, weights as is, cache ${cache} \\|  \\| \\d\\.\\d{3} \\|`));
+    assert.match((await arena(...words, "--caches", "f16,q4_0", "--out", out)).stdout, /: 0 cells in 0 s\n/);
+  });
+
+  test("wrong usage is one line, before anything is measured", async () => {
+    const cases = [
+      [["--lenght", "2"], /^error: Unknown option '--lenght'/],
+      [["--seeds", "1.5"], /^error: --seeds must be a whole number above 0 \(got "1\.5"\)/],
+      [["--workers", "0"], /^error: --workers must be a whole number/],
+      [["--trained-length", "1,2"], /^error: --trained-length must be a whole number/],
+      [["--lengths", "1,"], /^error: --lengths must be numbers above 0/],
+      [["--methods", "none,toString"], /^error: --methods: "toString" isn't one of none, pi/],
+      [["--methods", ""], /^error: --methods: "" isn't one of/],
+      [["--tasks", "judge"], /^error: --tasks: "judge" isn't one of perplexity/],
+      [["--quantize", "q9"], /^error: --quantize: "q9" isn't one of q8_0/],
+      [["--methods", "searched"], /^error: .*: nothing to measure without searched, which is for small only/],
+      [["--methods", "yarn", "--lengths", "1"], /without yarn, which changes nothing at these lengths/],
+      [["--text", run], /^error: --text has \d+ tokens, and seed \d at \d+× needs \d+: use a longer text/],
+    ];
+    for (const [words, message] of cases) {
+      const { status, stderr, stdout } = await arena(small, "--out", out, ...words);
+      assert.match(stderr, message, words.join(" "));
+      assert.deepEqual([status, stderr.split("\n").length, stdout], [2, 2, ""], words.join(" "));
+    }
+    assert.match((await arena("--help")).stdout, /^Measures ways past the trained window[^]*--trained-length N/);
+  });
+
+  test("Ctrl-C says what is kept, and the same command continues", async () => {
+    const folder = join(out, "interrupted");
+    const words = ["small", "--quick", "--methods", "none", "--workers", "1", "--out", folder];
+    const { status, stderr } = await ropewalk(words, {
+      path: run,
+      until: (stdout) => stdout.includes("cells to measure"),
+    });
+    assert.equal(status, 130, stderr);
+    assert.match(stderr, /interrupted: .*cells\.jsonl keeps \d+ cells; the same command continues/);
+  });
+});
+
+test("cells of names with spaces are told apart", () => {
+  const cell = { model: "a", weights: "as is", cache: "f16", method: "none", multiple: 1, task: "judge", seed: 0 };
+  assert.notEqual(idOf(cell), idOf({ ...cell, weights: "as", cache: "is f16" }));
+});
+
+test("costs are written into a folder that is made first", async () => {
+  const cost = fileURLToPath(new URL("../../examples/arena/cost.mjs", import.meta.url));
+  const refused = await ropewalk(["--rounds", "0"], { path: cost });
+  assert.deepEqual([refused.status, refused.stderr], [2, 'error: --rounds must be a whole number above 0 (got "0")\n']);
+  const file = fileURLToPath(import.meta.url);
+  const { status, stderr } = await ropewalk(["--out", join(file, "folder")], { path: cost });
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: ENOTDIR/);
 });
 
 test("every method is an object of overrides, and needs a factor above 1 to change a model", () => {

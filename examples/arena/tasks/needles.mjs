@@ -6,13 +6,19 @@ export const DEPTHS = [0, 0.2, 0.4, 0.6, 0.8, 1];
 const QUERIES = 4;
 const MAX_TEXTS = 16;
 
-/**
- * A task for as many texts as the cell has tokens for, each drawn from its own seed: the sums of what was asked for and right.
- * @param readings - how many times a text is read.
- */
+/** The facts and questions of a text have more tokens than its length. */
+export class DoesNotFit extends Error {
+  /** @param missing - tokens that the length lacks. */
+  constructor(missing) {
+    super(`the facts and questions have ${missing} tokens more than the text may have`);
+    this.missing = missing;
+  }
+}
+
+/** A task for as many texts as the cell has tokens for, each drawn from its own seed: the sums of what was asked for and right. */
 export const repeated =
-  (measure, readings = 1) =>
-  async (setup, cell) => {
+  (measure) =>
+  async (setup, { readings, ...cell }) => {
     const result = { asked: [], right: [] };
     const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(cell.tokens / (readings * cell.length))));
     for (let i = 0; i < count; i++) {
@@ -28,6 +34,7 @@ export const repeated =
 
 /** Tokens of filler sentences, as many as fit. */
 async function fillerOf(setup, { language, random, tokens }) {
+  if (tokens < 0) throw new DoesNotFit(-tokens);
   const sentences = [];
   for (let rest = tokens; ;) {
     const sentence = await setup.tokensOf(language.filler(random));

@@ -10,12 +10,15 @@ const shortContext = (trained) => Math.max(64, Math.round(trained / 16));
 /** Spans of positions, as shares of the text. */
 export const SPANS = 8;
 
+/** Number of texts of a length in a cell of `total` tokens. */
+export const textCount = (total, length) => Math.max(1, Math.min(MAX_TEXTS, Math.floor(total / length)));
+
 /**
  * The texts of a cell as tokens: stories whose questions are about facts at all distances, or parts of a text of one's own.
  * @param cell - `{ length, tokens, seed, prose }`: `tokens` of all texts, of which there are up to MAX_TEXTS and at least one.
  */
 export async function textsOf(model, { length, tokens: total, seed, prose }) {
-  const count = Math.max(1, Math.min(MAX_TEXTS, Math.floor(total / length)));
+  const count = textCount(total, length);
   if (prose !== undefined) return partsOf(model, prose, { length, seed, count });
   const texts = [];
   for (let i = 0; i < count; i++) {
