@@ -14,6 +14,7 @@
 //   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
 //   npm run bench -- decisions      typed questions, beside answers that the model writes as JSON (not part of the others)
 //   npm run bench -- products       products of many rows, beside a loop of nothing else (not part of the others)
+//   npm run bench -- prompts        attention of long prompts, and their memory (not part of the others)
 //   npm run bench -- variants       ways to rotate in place (not part of the others)
 //   npm run bench -- --json FILE    writes the results to a file too
 //   npm run bench -- --write        writes the tables of models, of released, of node or of decisions to their pages in docs/ too
@@ -81,7 +82,11 @@ async function inPage(name, use) {
 }
 
 /** Cases of tests/bench/ that need only the benchmark's module. */
-const CASES = { variants: "./variant_cases.mjs", products: "./products/product_cases.mjs" };
+const CASES = {
+  variants: "./variant_cases.mjs",
+  products: "./products/product_cases.mjs",
+  prompts: "./prompt_cases.mjs",
+};
 
 /** Runs them in Chromium or Node. */
 async function casesIn(place, cases, name) {

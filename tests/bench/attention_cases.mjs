@@ -4,11 +4,9 @@ import { race, ratio } from "./measure.mjs";
 const HEADS = 32;
 const KV_HEADS = 8;
 const HEAD_DIM = 128;
-const ROPE = { head_dim: HEAD_DIM, rope_theta: 1e6, pairing: "half" };
+export const ROPE = { head_dim: HEAD_DIM, rope_theta: 1e6, pairing: "half" };
 const YARN = { ...ROPE, rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32768 } };
 const LENGTHS = [4096, 32768];
-const PROMPTS = [8192, 32768];
-const PROMPT_END = 128; // queries of a prompt that are measured
 const DTYPES = {
   f32: { bytes: 4, target: 0.5 },
   f16: { bytes: 2, target: 0.3 },
@@ -18,7 +16,7 @@ const DTYPES = {
 /** For which there is a loop of nothing but loads, multiply-adds and exponentials, in the order of DType. */
 const BOUND_DTYPES = ["f32", "f16"];
 /** Shapes of models: query heads, key heads and head_dim of SmolLM2-135M, Qwen2.5-0.5B, Qwen3-0.6B and of larger models. */
-const SHAPES = [
+export const SHAPES = [
   [9, 3, 64],
   [14, 2, 64],
   [16, 8, 128],
@@ -37,7 +35,6 @@ export function runAttentionCases({ rw, module, report }) {
   for (const dtype of BOUND_DTYPES) for (const shape of SHAPES) againstLoop(rw, module, dtype, shape, report);
   window(rw, report);
   prompt(rw, module, report);
-  for (const tokens of PROMPTS) for (const shape of SHAPES) promptEnd(rw, module, tokens, shape, report);
   for (const dtype of ROTATED) {
     for (const pairing of ["half", "interleaved"]) retune(rw, module, { dtype, pairing }, report);
   }
@@ -45,7 +42,7 @@ export function runAttentionCases({ rw, module, report }) {
 }
 
 /** Fills a tensor with numbers between −1 and 1 that don't repeat within a head. */
-function fill(tensor) {
+export function fill(tensor) {
   const { data } = tensor;
   for (let i = 0; i < data.length; i++) data[i] = Math.sin(i * 1.7 + (i >> 7));
   return tensor;
@@ -55,14 +52,14 @@ function cacheOf(rw, options) {
   return rw.kvCache({ rope: ROPE, kvHeads: KV_HEADS, maxLength: 40000, keys: "rotated", ...options });
 }
 
-function fillCache(rw, cache, tokens, shape = [KV_HEADS, HEAD_DIM]) {
+export function fillCache(rw, cache, tokens, shape = [KV_HEADS, HEAD_DIM]) {
   const kv = fill(rw.tensor([CHUNK, ...shape]));
   while (cache.length < tokens) cache.append({ k: kv, v: kv, layout: "thd" });
   kv.dispose();
   return cache;
 }
 
-const repeatedly = (call) => (repeats) => {
+export const repeatedly = (call) => (repeats) => {
   for (let i = 0; i < repeats; i++) call();
 };
 
@@ -201,32 +198,6 @@ function prompt(rw, module, report) {
   for (const object of [q, k, out, rope]) object.dispose();
 }
 
-/** The last queries of a long prompt over an f16 cache, which see nearly all of its keys. */
-function promptEnd(rw, module, tokens, [heads, kvHeads, headDim], report) {
-  const rope = { ...ROPE, head_dim: headDim };
-  const cache = fillCache(rw, rw.kvCache({ rope, kvHeads, maxLength: tokens, dtype: "f16" }), tokens, [
-    kvHeads,
-    headDim,
-  ]);
-  const [q, out] = [0, 0].map(() => fill(rw.tensor([PROMPT_END, heads, headDim])));
-  const multiplyAdds = PROMPT_END * (2 * tokens - PROMPT_END + 1) * heads * headDim;
-  const share = 16; // of the peak's samples, which are the same everywhere
-  const results = race(
-    {
-      multiply: repeatedly(() => module._multiply_add(Math.round(multiplyAdds / 48 / share), 1)),
-      attend: repeatedly(() => cache.attend(q, { layout: "thd", out })),
-    },
-    { rounds: 5, sampleMs: 1 },
-  );
-  report({
-    name: `end of a prompt of ${tokens}, f16, ${heads}/${kvHeads} heads of ${headDim}: share of the multiply-add peak`,
-    value: share * ratio(results, "multiply", "attend"),
-    unit: "×",
-    target: 0.7,
-  });
-  for (const object of [cache, q, out]) object.dispose();
-}
-
 function retune(rw, module, { dtype, pairing }, report) {
   const tokens = 32768;
   const [rope, yarn] = [ROPE, YARN].map((config) => ({ ...config, pairing }));
@@ -270,7 +241,7 @@ function retune(rw, module, { dtype, pairing }, report) {
   for (const object of [cache, keys, angles, cos, sin]) object.dispose();
 }
 
-function promptMemory(rw, report) {
+export function promptMemory(rw, report) {
   const tokens = 32768;
   const before = rw.memoryBytes;
   const cache = cacheOf(rw, { dtype: "f16" });
