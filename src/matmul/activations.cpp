@@ -21,7 +21,8 @@ void Activations::set(const float* x, std::ptrdiff_t stride, int tokens, int col
   stride_ = stride;
   tokens_ = tokens;
   columns_ = columns;
-  is_prepared_ = is_quantized_ = false;
+  is_prepared_ = false;
+  rounded_ = {};
 }
 
 void Activations::choose_turns(const MatmulKernels& kernels) {
@@ -50,23 +51,26 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
   return Status::ok;
 }
 
-Status Activations::quantize(const MatmulKernels& kernels) {
-  if (is_quantized_) return Status::ok;
+Status Activations::quantize(const MatmulKernels& kernels, RoundedInputs inputs) {
+  if (rounded_.as_bytes >= inputs.as_bytes && rounded_.as_words >= inputs.as_words) return Status::ok;
+  inputs = {inputs.as_bytes || rounded_.as_bytes, inputs.as_words || rounded_.as_words};
   choose_turns(kernels);
   const int first_twice = in_tiles() ? first_alone() : tokens_;  // tokens from here on take turns, and lie alone as well
   const std::uint64_t size = static_cast<std::uint64_t>(filled_tokens() + tokens_ - first_twice) * columns_;
-  const bool has_room = bytes_.resize(size) && words_.resize(size) && scales_.resize(size / 32) && sums_.resize(size / 16);
+  const bool has_room = (!inputs.as_bytes || bytes_.resize(size)) && (!inputs.as_words || words_.resize(size)) &&
+                        scales_.resize(size / 32) && sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
-  is_quantized_ = true;
+  rounded_ = inputs;
   each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, rows(token, 0, 1).quantized); });
   for (int t = first_twice; t < tokens_; ++t) kernels.quantize(floats_ + t * stride_, columns_, alone(t, 0).quantized);
   return Status::ok;
 }
 
 QuantizedRow Activations::quantized(std::ptrdiff_t element, int turn, int turns) {
-  if (!is_quantized_) return {};
+  if (!rounded_.as_bytes && !rounded_.as_words) return {};
   // in units of 32 bits that hold one element; those with two or four are at half or a quarter of it
-  return {bytes_.data() + element + 4 * turn, words_.data() + element + 2 * turn, scales_.data() + element / 32 + turn,
+  return {rounded_.as_bytes ? bytes_.data() + element + 4 * turn : nullptr,
+          rounded_.as_words ? words_.data() + element + 2 * turn : nullptr, scales_.data() + element / 32 + turn,
           sums_.data() + element / 16 + 2 * turn, turns};
 }
 

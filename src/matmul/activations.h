@@ -13,10 +13,10 @@ class Activations {
   // Refers to [tokens, columns] floats, rows `stride` floats apart. They must stay in place until the products are computed.
   void set(const float* x, std::ptrdiff_t stride, int tokens, int columns);
 
-  // Prepares what products with float weights read, or rounds the floats for quantized weights, unless that's already done. `columns` must
-  // then be a multiple of 32. All calls after a set() have the same kernels. Return ok or out_of_memory.
+  // Prepares what products with float weights read, or rounds the floats for quantized weights to `inputs`, unless that's already done.
+  // `columns` must then be a multiple of 32. All calls after a set() have the same kernels. Return ok or out_of_memory.
   Status prepare_floats(const MatmulKernels& kernels);
-  Status quantize(const MatmulKernels& kernels);
+  Status quantize(const MatmulKernels& kernels, RoundedInputs inputs);
 
   // Whether tokens take turns, as tiles read them. Then the last four are filled up with copies of the last token.
   bool in_tiles() const { return turns_ > 1; }
@@ -43,7 +43,8 @@ class Activations {
   int tokens_ = 0;
   int columns_ = 0;
   int turns_ = 1;
-  bool is_prepared_ = false, is_quantized_ = false;
+  bool is_prepared_ = false;
+  RoundedInputs rounded_ = {};
   Buffer<float> turned_;
   Buffer<std::int8_t> bytes_;
   Buffer<std::int16_t> words_;

@@ -172,7 +172,8 @@ Status multiply(const MatmulKernels& kernels, std::span<const Product> products,
   std::int64_t panels = 0;
   for (const Product& product : products) {
     panels += panel_count(*product.weights);
-    const Status status = is_float(product.weights->format) ? x.prepare_floats(kernels) : x.quantize(kernels);
+    const Status status =
+        is_float(product.weights->format) ? x.prepare_floats(kernels) : x.quantize(kernels, kernels.inputs(product.weights->format));
     if (status != Status::ok) return status;
   }
   const int parts = parts_of(panels, std::int64_t{kPanelRows} * x.columns() * x.tokens());

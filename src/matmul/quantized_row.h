@@ -15,9 +15,16 @@ constexpr float kSmallestActivationScale = 0x1p-126f;
 // four bytes, a scale, two sums), then the next unit of each.
 constexpr int kTileTokens = 4;
 
+// Bytes, words or both: what the kernels of a weight format read.
+struct RoundedInputs {
+  bool as_bytes, as_words;
+};
+
+// Of bytes and words, which are the same numbers, one may be null. Each four words have the order 0, 2, 1, 3, which matches how kernels
+// widen weight bytes.
 struct QuantizedRow {
   std::int8_t* bytes;   // [columns]
-  std::int16_t* words;  // [columns], the same numbers, each four in the order 0, 2, 1, 3, which matches how kernels widen weight bytes
+  std::int16_t* words;  // [columns]
   float* scales;        // [columns / 32]
   std::int16_t* sums;   // [columns / 16], the sum of each 16 bytes
   int turns = 1;        // from a unit of this token to its next: kTileTokens, or 1 if it lies alone

@@ -23,4 +23,13 @@ inline void computed_here(v128_t& a, v128_t& b) {
 #endif
 }
 
+// Compilers don't know that this address is the one of before, so they load from there again what they would keep on the stack.
+inline void loaded_again(float*& address) {
+#ifdef __wasm__
+  asm("" : "+r"(address));
+#else
+  static_cast<void>(address);
+#endif
+}
+
 }  // namespace ropewalk

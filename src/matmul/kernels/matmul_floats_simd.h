@@ -1,11 +1,9 @@
 // simd128 kernels for f32, f16 and bf16 weights.
 #pragma once
 
-#include <algorithm>
-
 #include "base/storage_wasmsimd.h"
-#include "base/touch.h"
 #include "matmul/kernels/computed_here.h"
+#include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"
 
@@ -141,16 +139,9 @@ inline void float_tile(const float* weights, int columns, const float* x, float*
   });
 }
 
-// Fetches one of `pieces` pieces of what the next chunk needs. Weights of few tokens would wait for memory otherwise: all of them are read
-// for each text, and those of a layer rarely are in a cache.
-inline void fetch_next(const PanelChunk& chunk, int piece, int pieces) {
-  const int first = chunk.next_lines * piece / pieces, last = chunk.next_lines * (piece + 1) / pieces;
-  touch_lines(chunk.next + first * kLineBytes, (last - first) * kLineBytes);
-}
-
 template <class Arithmetic>
 void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
-  const float *weights = reinterpret_cast<const float*>(chunk.weights), *from = x.floats;
+  const float *weights = reinterpret_cast<const float*>(chunk.from), *from = x.floats;
   for (int token = 0; token < x.count; token += kTileTokens, from += kTileTokens * x.columns, sums += kTileTokens * kFloatSums) {
     for (int p = 0; p < kPartialSums; ++p) {
       fetch_next(chunk, token / kTileTokens * kPartialSums + p, x.count / kTileTokens * kPartialSums);
@@ -159,29 +150,38 @@ void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, floa
   }
 }
 
-// Calls load(i) for the weights from i on, eight at a time. A panel has `row_bytes` bytes for each of its rows.
-template <class Arithmetic, class Load>
-void unpack_loaded(const PanelPart& panel, std::ptrdiff_t row_bytes, PanelChunk& chunk, Load&& load) {
-  const int columns = panel.columns;
-  const std::uint8_t* const next = panel.weights + row_bytes * kPanelRows;
+// A panel has `row_bytes` bytes for each of its rows.
+template <class Arithmetic>
+void begin_floats(const PanelPart& panel, std::ptrdiff_t row_bytes, const std::uint8_t* from, PanelChunk& chunk) {
   chunk.multiply = float_tokens<Arithmetic>;
-  chunk.next = reinterpret_cast<const char*>(next);
-  chunk.next_lines = static_cast<int>(std::min(row_bytes * kPanelRows, panel.end - next) / kLineBytes);
-  float* out = reinterpret_cast<float*>(chunk.weights);
-  for (int i = 0; i < columns * kPanelRows; i += kPanelRows) store8(out + i, load(i));
+  chunk.from = from;
+  set_next(panel, row_bytes * kPanelRows, chunk);
 }
 
-template <class Arithmetic, class Element>
-void unpack_floats(const PanelPart& panel, PanelChunk& chunk) {
-  const Element* weights = reinterpret_cast<const Element*>(panel.weights);
-  unpack_loaded<Arithmetic>(panel, panel.columns * sizeof(Element), chunk, [&](int i) { return load8(weights + i); });
+template <class Arithmetic>
+void use_floats(const PanelPart& panel, PanelChunk& chunk) {
+  begin_floats<Arithmetic>(panel, panel.columns * sizeof(float), panel.weights, chunk);
+}
+
+// Calls load(i) for the weights from i on, eight at a time.
+template <class Arithmetic, class Load>
+void unpack_loaded(const PanelPart& panel, PanelChunk& chunk, Load&& load) {
+  begin_floats<Arithmetic>(panel, panel.columns * sizeof(std::uint16_t), chunk.weights, chunk);
+  float* out = reinterpret_cast<float*>(chunk.weights);
+  for (int i = 0; i < panel.columns * kPanelRows; i += kPanelRows) store8(out + i, load(i));
+}
+
+template <class Arithmetic>
+void unpack_bf16(const PanelPart& panel, PanelChunk& chunk) {
+  const BFloat16* weights = reinterpret_cast<const BFloat16*>(panel.weights);
+  unpack_loaded<Arithmetic>(panel, chunk, [&](int i) { return load8(weights + i); });
 }
 
 template <class Arithmetic>
 void unpack_f16(const PanelPart& panel, PanelChunk& chunk) {
   const Float16* weights = reinterpret_cast<const Float16*>(panel.weights);
   const v128_t bias = f16_bias(panel.unit);
-  unpack_loaded<Arithmetic>(panel, panel.columns * sizeof(Float16), chunk, [&](int i) { return load8(weights + i, bias); });
+  unpack_loaded<Arithmetic>(panel, chunk, [&](int i) { return load8(weights + i, bias); });
 }
 
 }  // namespace ropewalk

@@ -30,6 +30,8 @@ namespace ropewalk {
 // Whether the scales of a block may be infinite or NaN, as scales that are finite are faster to read, and what corrects their exponents.
 struct Scales {
   ROPEWALK_INLINE static Scales any(const PanelPart& panel) { return {false, f16_bias(panel.unit)}; }
+  // The same, but reads them faster if they are known to be finite. Units other than 1 are only for those (panel_exponent.h).
+  ROPEWALK_INLINE static Scales known(const PanelPart& panel) { return {panel.unit != 1, f16_bias(panel.unit)}; }
   ROPEWALK_INLINE static Scales finite(const PanelPart& panel) { return {true, f16_bias(panel.unit)}; }
 
   bool are_finite;
@@ -121,6 +123,7 @@ struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
   static constexpr int kPlaneUnits = 8;
+  static constexpr int kQuantsAt = 2;  // bytes of a row before its quants, which are stored as tiles read them
   template <int, int>
   ROPEWALK_INLINE v128_t plane(int, int, int i) const {
     return fields.word(1, i);

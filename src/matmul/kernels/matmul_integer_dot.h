@@ -6,7 +6,8 @@
 // For two or four tokens, weights_of_step() reorders those bytes for add_step(), in kUnitSteps vectors. A loop adds up to kTogether units
 // to Latest.
 //
-// For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart. The first
+// For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart, unless they
+// lie in the panel like that (kReadsPanel). The first
 // step adds to start(), and total() is the sum over the columns, from the last step's and minus the offset of the quants times the sums of
 // the token's columns.
 #pragma once
@@ -48,6 +49,8 @@ struct WordDot {
   template <class Block>
   static constexpr int kTileOffset = Block::kScalesOf16 ? Block::kOffset : 0;
   static constexpr bool kSubtractsOffsets = true;  // while unpacking for tiles, unless there are two scales in a group
+  template <class Block>
+  static constexpr bool kReadsPanel = false;
   using Element = std::int16_t;
   static constexpr int kSteps = 16, kUnitSteps = 2, kElementsPerStep = 2;
 
@@ -119,6 +122,10 @@ struct RelaxedByteDot {
   template <class Block>
   static constexpr int kTileOffset = kOffset<Block>;
   static constexpr bool kSubtractsOffsets = false;
+  template <class Block>
+  static constexpr bool kReadsPanel = !Flip && requires {
+    Block::kQuantsAt;
+  };
   using Element = std::int8_t;
   static constexpr int kSteps = 8, kUnitSteps = 1, kElementsPerStep = 4;
 

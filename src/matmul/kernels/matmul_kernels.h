@@ -30,7 +30,7 @@ struct TokenRows {
   int count;    // those of a tile: a multiple of kTileTokens
 };
 
-// Rounds `columns` floats, a multiple of 32. Infinities and NaN give meaningless numbers.
+// Rounds `columns` floats, a multiple of 32, to bytes and words unless these are null. Infinities and NaN give meaningless numbers.
 using QuantizeRow = void (*)(const float* x, int columns, const QuantizedRow& out);
 
 struct PanelChunk;
@@ -39,13 +39,15 @@ struct PanelChunk;
 using ChunkTimesTokens = void (*)(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums);
 
 // Some columns of a panel, unpacked for tiles: the weights in the order in which the dot product of `multiply` reads them, and the scales
-// of each 32 columns.
+// of each 32 columns. Weights that lie in a panel in this order are read from there.
 struct PanelChunk {
   static constexpr int kGroups = kChunkColumns / kActivationGroup;
 
   ChunkTimesTokens multiply;
-  const char* next;  // floats: what the next chunk is likely to be unpacked from, to be fetched meanwhile
+  const char* next;  // what the next chunk is likely to be unpacked from, to be fetched meanwhile
   int next_lines;
+  const std::uint8_t* from;  // the weights
+  int group_bytes;           // from those of 32 columns to the next, unless they are floats
   alignas(16) std::uint8_t weights[kPanelRows * kChunkColumns * sizeof(float)];
   alignas(16) float scales[kGroups][kPanelRows];
   alignas(16) float second_scales[kGroups][kPanelRows];  // of columns 16 to 31, if these have their own
@@ -73,6 +75,9 @@ using UnpackChunk = void (*)(const PanelPart& panel, PanelChunk& chunk);
 // "signed bytes" and "unsigned bytes", after what the engine makes of the eighth bit.
 using DotName = const char* (*)(WeightFormat format, bool is_one_token);
 
+// What the kernels of a quantized format read.
+using InputsOfFormat = RoundedInputs (*)(WeightFormat format);
+
 // Up to how many tokens `four` is faster than tiles, four by four. 0 for formats without such a kernel.
 using MostInFours = int (*)(WeightFormat format);
 
@@ -80,6 +85,7 @@ struct MatmulKernels {
   const char* name;
   DotName dot_name;
   QuantizeRow quantize;
+  InputsOfFormat inputs;
   PanelTimesToken token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one
   PanelTimesToken two[kWeightFormats];   // two tokens that follow each other; f16 numbers must be finite. Null: none

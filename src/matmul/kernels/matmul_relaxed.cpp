@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "base/add_product.h"
 #include "matmul/kernels/matmul_simd.h"
 
@@ -60,9 +62,16 @@ const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
   }
 }
 
+RoundedInputs relaxed_inputs(WeightFormat format) {
+  const bool words_of_many = std::strcmp(relaxed_dot_name(format, false), WordDot::kName) == 0;
+  const bool words_of_one = std::strcmp(relaxed_dot_name(format, true), WordDot::kName) == 0;
+  return {!words_of_many || !words_of_one, words_of_many || words_of_one};
+}
+
 int relaxed_most_in_fours(WeightFormat format) {
   const bool adds_four_products = relaxed_sign() != RelaxedSign::neither;  // in one instruction
   switch (format) {
+    case WeightFormat::q8_0: return adds_four_products ? 16 : most_in_fours(format);
     case WeightFormat::q4_0: return adds_four_products ? 16 : 4;  // else RelaxedPairTile is faster
     case WeightFormat::q5_0:
     case WeightFormat::q5_k: return 16;
@@ -75,6 +84,7 @@ int relaxed_most_in_fours(WeightFormat format) {
 constexpr MatmulKernels relaxed_matmul_kernels() {
   MatmulKernels kernels = simd_matmul_kernels<RelaxedMultiplyAdd, RelaxedByteDot<false>, WordDot>("relaxed");
   kernels.dot_name = relaxed_dot_name;
+  kernels.inputs = relaxed_inputs;
   kernels.most_in_fours = relaxed_most_in_fours;
   const auto set = [&]<class... Blocks>() {
     ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_any_bytes<Blocks>,

@@ -12,6 +12,12 @@
 namespace ropewalk {
 namespace {
 
+// Where a column lies among the words of a token.
+int place_of(int column) {
+  constexpr int kPlaces[4] = {0, 2, 1, 3};
+  return column / 4 * 4 + kPlaces[column % 4];
+}
+
 void quantize_row(const float* x, int columns, const QuantizedRow& out) {
   constexpr float kMagic = 0x1.8p23f;  // adding it rounds to an integer, which ends up in the low bits
   for (int group = 0; group < columns / kActivationGroup; ++group) {
@@ -26,10 +32,8 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
       const std::int32_t rounded = std::bit_cast<std::int32_t>(from[i] * inverse + kMagic) - std::bit_cast<std::int32_t>(kMagic);
       const std::int8_t byte = static_cast<std::int8_t>(std::clamp(rounded, -128, 127));
       const int column = group * kActivationGroup + i;
-      constexpr int kPlaces[4] = {0, 2, 1, 3};
-      const int place = column / 4 * 4 + kPlaces[column % 4];
-      out.bytes[column / 4 * 4 * out.turns + column % 4] = byte;
-      out.words[place / 2 * 2 * out.turns + place % 2] = byte;
+      if (out.bytes != nullptr) out.bytes[column / 4 * 4 * out.turns + column % 4] = byte;
+      if (out.words != nullptr) out.words[place_of(column) / 2 * 2 * out.turns + place_of(column) % 2] = byte;
       sums[i / 16] = static_cast<std::int16_t>(sums[i / 16] + byte);
     }
     std::copy_n(sums, 2, out.sums + 2 * group * out.turns);
@@ -48,13 +52,16 @@ void multiply_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
   }
 }
 
+// A column of a token that lies alone.
+int rounded(const QuantizedRow& x, int column) { return x.bytes != nullptr ? x.bytes[column] : x.words[place_of(column)]; }
+
 // The product with 32 columns of one row, which start at element `first` of its block.
 float multiply_group(const UnpackedBlock& block, int first, const QuantizedRow& x, int column) {
   std::int32_t quants = 0, minimums = 0;
   for (int i = 0; i < kActivationGroup; ++i) {
     const int sub_scale = (first + i) / 16;
-    quants += block.sub_scales[sub_scale] * block.quants[first + i] * x.bytes[column + i];
-    minimums += block.minimums[sub_scale] * x.bytes[column + i];
+    quants += block.sub_scales[sub_scale] * block.quants[first + i] * rounded(x, column + i);
+    minimums += block.minimums[sub_scale] * rounded(x, column + i);
   }
   return static_cast<float>(quants) * block.scale - static_cast<float>(minimums) * block.minimum_scale;
 }
@@ -62,7 +69,7 @@ float multiply_group(const UnpackedBlock& block, int first, const QuantizedRow& 
 // The same for a format with a scale for each 16 columns.
 float multiply_halves_of_group(const UnpackedBlock& block, int first, const QuantizedRow& x, int column) {
   std::int32_t sums[2] = {};
-  for (int i = 0; i < kActivationGroup; ++i) sums[i / 16] += block.quants[first + i] * x.bytes[column + i];
+  for (int i = 0; i < kActivationGroup; ++i) sums[i / 16] += block.quants[first + i] * rounded(x, column + i);
   const float* scales = block.scales_of_16 + first / 16;
   return static_cast<float>(sums[0]) * scales[0] + static_cast<float>(sums[1]) * scales[1];
 }
@@ -98,6 +105,9 @@ constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>)
   return {"scalar",
           [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
           quantize_row,
+          [](WeightFormat) {
+            return RoundedInputs{true, false};
+          },
           {multiply_floats<float>, multiply_floats<Float16>, multiply_floats<BFloat16>,
            multiply_quantized<static_cast<WeightFormat>(kFloats + Quantized)>...},
           {},

@@ -36,9 +36,11 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
     for (int i = 0; i < kActivationGroup; i += 16) {
       const v128_t low = wasm_i16x8_narrow_i32x4(integers(i), integers(i + 4));
       const v128_t high = wasm_i16x8_narrow_i32x4(integers(i + 8), integers(i + 12));
-      store_units(out.bytes + (column + i) * turns, wasm_i8x16_narrow_i16x8(low, high), turns);
-      store_units(out.words + (column + i) * turns, wasm_i16x8_shuffle(low, low, 0, 2, 1, 3, 4, 6, 5, 7), turns);
-      store_units(out.words + (column + i + 8) * turns, wasm_i16x8_shuffle(high, high, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+      if (out.bytes != nullptr) store_units(out.bytes + (column + i) * turns, wasm_i8x16_narrow_i16x8(low, high), turns);
+      if (out.words != nullptr) {
+        store_units(out.words + (column + i) * turns, wasm_i16x8_shuffle(low, low, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+        store_units(out.words + (column + i + 8) * turns, wasm_i16x8_shuffle(high, high, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+      }
       v128_t sum = wasm_i32x4_extadd_pairwise_i16x8(wasm_i16x8_add(low, high));
       sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
       sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
@@ -205,7 +207,7 @@ const char* dot_name(WeightFormat format, bool is_one_token) {
 // The longer a format takes to unpack, the sooner it pays to write the weights to a tile.
 inline int most_in_fours(WeightFormat format) {
   switch (format) {
-    case WeightFormat::q8_0: return 16;
+    case WeightFormat::q8_0: return 11;
     case WeightFormat::q4_0:
     case WeightFormat::q4_k:
     case WeightFormat::q6_k: return 8;
@@ -235,8 +237,11 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   MatmulKernels kernels = {name,
                            dot_name<Bytes, Words>,
                            quantize_row_simd,
+                           [](WeightFormat) {
+                             return RoundedInputs{false, true};
+                           },
                            {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>},
-                           {unpack_floats<Arithmetic, float>, unpack_f16<Arithmetic>, unpack_floats<Arithmetic, BFloat16>},
+                           {use_floats<Arithmetic>, unpack_f16<Arithmetic>, unpack_bf16<Arithmetic>},
                            {},
                            {},
                            most_in_fours};

@@ -1,6 +1,10 @@
 // Products of quantized weights with many tokens: a chunk of a panel is unpacked once, then multiplied with four tokens at a time.
 #pragma once
 
+#include <type_traits>
+
+#include "matmul/kernels/computed_here.h"
+#include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_grids_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
@@ -12,7 +16,8 @@ namespace ropewalk {
 // The next four tokens of `columns` columns.
 inline QuantizedRow next_four(const QuantizedRow& x, int columns) {
   const int elements = kTileTokens * columns;
-  return {x.bytes + elements, x.words + elements, x.scales + elements / 32, x.sums + elements / 16, x.turns};
+  return {x.bytes == nullptr ? nullptr : x.bytes + elements, x.words == nullptr ? nullptr : x.words + elements, x.scales + elements / 32,
+          x.sums + elements / 16, x.turns};
 }
 
 // From the columns of a token to those of the next, in elements of a dot product, scales and sums.
@@ -86,7 +91,8 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
   const typename Dot::Element* from = Dot::elements(x);
   const float* x_scales = x.scales;
   const std::int16_t* x_sums = x.sums;
-  const std::uint8_t* weights = chunk.weights;
+  const std::uint8_t* weights = chunk.from;
+  const int between = chunk.group_bytes - Dot::kSteps * 32;
   const v128_t offset = wasm_i16x8_splat(static_cast<std::int16_t>(-chunk.offset));
   const int groups = columns / kActivationGroup;
   for (int group = 0; group < groups; ++group, x_scales += kTileTokens, x_sums += 2 * kTileTokens) {
@@ -102,7 +108,9 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
     unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE { products[T][Half] = Dot::total(products[T][Half], offset, x_sums + 2 * T); });
     });
+    loaded_again(sums);
     add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, kInTurns<Dot>, sums);
+    weights += between;
   }
 }
 
@@ -149,17 +157,32 @@ template <class Arithmetic, class Dot, bool ScalesOf16, bool Minimums>
 void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
   QuantizedRow four = x.quantized;
   for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
+    fetch_next(chunk, token / kTileTokens, x.count / kTileTokens);
     if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
     if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot, Minimums>(chunk, columns, four, sums);
     four = next_four(four, x.columns);
   }
 }
 
+// Whether code for a block is so short that both halves have their own. Else compilers keep what they know of a half in memory.
+template <class Block>
+constexpr bool kIsShort = requires {
+  Block::kQuantsAt;
+};
+
 // `block_at(block, half)` reads or decodes four rows of a block, which has `block_bytes` for all eight.
 template <class Arithmetic, class Dot, class Block, class BlockAt>
 void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, const BlockAt& block_at) {
   chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16, Block::kMinimums>;
   chunk.offset = Dot::template kTileOffset<Block>;
+  constexpr bool kReadsPanel = Dot::template kReadsPanel<Block>;
+  chunk.from = chunk.weights;
+  chunk.group_bytes = Dot::kSteps * 32;
+  if constexpr (kReadsPanel) {
+    chunk.from = panel.weights + Block::kQuantsAt * kPanelRows;
+    chunk.group_bytes = block_bytes;
+  }
+  set_next(panel, panel.columns / Block::kElements * block_bytes, chunk);
   const std::uint8_t* from = panel.weights;
   std::uint8_t* weights = chunk.weights;
   for (int first = 0; first < panel.columns; first += Block::kElements, from += block_bytes) {
@@ -168,9 +191,9 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
       unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
         const int group = first / kActivationGroup + outer * Block::kParts + Part;
         if constexpr (Block::kParts == 4) read_ahead<Block, Block::kElements / kActivationGroup>(panel, from, outer * Block::kParts + Part);
-        for (int half = 0; half < 2; ++half) {
+        const auto unpack_half = [&](auto half) ROPEWALK_INLINE {
           const Block& block = blocks[half];
-          Dot::template unpack_group<Part>(block, outer, weights + half * 16);
+          if constexpr (!kReadsPanel) Dot::template unpack_group<Part>(block, outer, weights + half * 16);
           const int in_block = outer * Block::kParts + Part;
           wasm_v128_store(chunk.scales[group] + 4 * half, block.scale(in_block));
           if constexpr (Block::kScalesOf16) wasm_v128_store(chunk.second_scales[group] + 4 * half, block.second_scale(in_block));
@@ -178,6 +201,12 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
             wasm_v128_store(chunk.minimum_scales[group] + 4 * half, block.minimum_scale(in_block));
             wasm_v128_store(chunk.minimums[group][4 * half], block.minimum_pairs(in_block));
           }
+        };
+        if constexpr (kIsShort<Block>) {
+          unpack_half(std::integral_constant<int, 0>());
+          unpack_half(std::integral_constant<int, 1>());
+        } else {
+          for (int half = 0; half < 2; ++half) unpack_half(half);
         }
         weights += Dot::kSteps * 32;
       });
@@ -187,7 +216,7 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
 
 template <class Arithmetic, class Dot, class Block>
 void unpack_quantized(const PanelPart& panel, PanelChunk& chunk) {
-  const Scales scales = Scales::any(panel);
+  const Scales scales = kIsShort<Block> ? Scales::known(panel) : Scales::any(panel);
   unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, chunk,
                                         [&](const std::uint8_t* block, int half) ROPEWALK_INLINE { return Block(block, half, scales); });
 }

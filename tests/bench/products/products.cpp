@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/add_product.h"
 #include "base/buffer.h"
+#include "base/touch.h"
 #include "matmul/activations.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/matmul_unrolled.h"
@@ -83,10 +85,15 @@ ROPEWALK_INLINE inline v128_t add_unit(v128_t sum, v128_t bytes, const std::uint
 #endif
 }
 
-void float_bound(int tokens) {
+// Meanwhile fetches the lines of a chunk from `fetched`, unless it is null.
+void float_bound(int tokens, const char* fetched) {
+  constexpr int kLines = kPanelRows * kColumns * sizeof(float) / kLineBytes;
+  const int pieces = tokens / kTogether * 4;
   for (int token = 0; token < tokens; token += kTogether) {
     const float* x = reinterpret_cast<const float*>(inputs) + token * kColumns;
     for (int part = 0; part < 4; ++part) {  // of the sums
+      const int first = kLines * (token + part) / pieces, last = kLines * (token + part + 1) / pieces;
+      if (fetched != nullptr) touch_lines(fetched + first * kLineBytes, (last - first) * kLineBytes);
       const float* weights = reinterpret_cast<const float*>(chunk) + part * kPanelRows * kColumns / 4;
       float* const to = sums + (part * kTokens + token) * kPanelRows;
       v128_t totals[kTogether][2];
@@ -105,21 +112,51 @@ void float_bound(int tokens) {
   }
 }
 
-// The product that is measured.
+// The product that is measured. Its copies, one after another, take more memory than caches have.
 Buffer<std::uint8_t> weights;
 Buffer<float> x, out;
 WeightMatrix matrix;
+std::size_t matrix_bytes;
+int copies, latest;
 Activations activations;
+
+// The next copy of the weights.
+const std::uint8_t* next_copy() {
+  latest = (latest + 1) % copies;
+  return weights.data() + latest * matrix_bytes;
+}
 
 }  // namespace
 
 extern "C" {
 
-// Makes weights [rows, columns], f32 or q8_0, for products with up to `tokens` tokens. Returns false if there is no memory.
-EMSCRIPTEN_KEEPALIVE bool make_product(bool is_float, int rows, int columns, int tokens) {
+// Fills the data of the bounds. (Compilers compute with zeros while they compile, if nothing else is ever stored there.)
+EMSCRIPTEN_KEEPALIVE void fill_bounds() {
+  std::uint32_t random = 1;
+  const auto next = [&] { return (static_cast<float>((random = random * 1664525 + 1013904223) >> 24) - 127) / 128; };
+  const auto fill = [&](void* to, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; i += sizeof(float)) {
+      const float value = next();
+      std::memcpy(static_cast<std::uint8_t*>(to) + i, &value, sizeof value);
+    }
+  };
+  fill(chunk, sizeof chunk);
+  fill(inputs, sizeof inputs);
+  fill(row_scales, sizeof row_scales);
+  fill(input_scales, sizeof input_scales);
+  std::fill(std::begin(sums), std::end(sums), 0.0f);
+}
+
+// Makes `count` copies of weights [rows, columns], f32 or q8_0, for products with up to `tokens` tokens. Returns false if there is no
+// memory.
+EMSCRIPTEN_KEEPALIVE bool make_product(bool is_float, int rows, int columns, int tokens, int count) {
   matrix = {is_float ? WeightFormat::f32 : WeightFormat::q8_0, rows, columns, nullptr, 0};
-  const std::size_t bytes = weight_row_bytes(matrix.format, columns) * rows;
-  if (!weights.resize(bytes) || !x.resize(std::uint64_t(tokens) * columns) || !out.resize(std::uint64_t(tokens) * rows)) return false;
+  const std::size_t bytes = matrix_bytes = weight_row_bytes(matrix.format, columns) * rows;
+  copies = count;
+  latest = 0;
+  if (!weights.resize(std::uint64_t(bytes) * copies) || !x.resize(std::uint64_t(tokens) * columns) ||
+      !out.resize(std::uint64_t(tokens) * rows))
+    return false;
   std::uint32_t random = 1;
   const auto next = [&] { return (random = random * 1664525 + 1013904223) >> 24; };
   if (is_float) {
@@ -134,30 +171,37 @@ EMSCRIPTEN_KEEPALIVE bool make_product(bool is_float, int rows, int columns, int
   }
   for (int i = 0; i < tokens * columns; ++i) x[i] = (static_cast<float>(next()) - 127) / 64;
   matrix.data = weights.data();
-  return pack_rows(matrix, weights.data(), rows) == Status::ok;
+  if (pack_rows(matrix, weights.data(), rows) != Status::ok) return false;
+  for (int copy = 1; copy < copies; ++copy) std::memcpy(weights.data() + copy * bytes, weights.data(), bytes);
+  return true;
 }
 
-// Multiplies, and rounds or rearranges the inputs before.
+// Multiplies with one copy after another, and rounds or rearranges the inputs before.
 EMSCRIPTEN_KEEPALIVE bool run_product(int tokens, int repeats) {
   const Product product = {&matrix, nullptr, out.data(), matrix.rows};
   bool is_ok = true;
   for (int repeat = 0; repeat < repeats; ++repeat) {
+    matrix.data = next_copy();
     activations.set(x.data(), matrix.columns, tokens, matrix.columns);
     is_ok = multiply(fastest_matmul_kernels(), {&product, 1}, activations) == Status::ok && is_ok;
   }
   return is_ok;
 }
 
-// As many multiplications and additions as run_product has.
+// As many multiplications and additions as run_product has. If there are several copies of f32 weights, each reads one from memory.
 EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
+  constexpr int kChunkBytes = kPanelRows * kColumns * sizeof(float);
   const int chunks = matrix.rows / kPanelRows * matrix.columns / kColumns;
-  for (int i = 0; i < chunks * repeats; ++i) {
-    for (int first = 0; first < tokens; first += kTokens) {
-      const int count = std::min(kTokens, tokens - first);
-      if (is_float(matrix.format)) {
-        float_bound(count);
-      } else {
-        quantized_bound(count);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const char* const fetched = copies > 1 ? reinterpret_cast<const char*>(next_copy()) : nullptr;
+    for (int i = 0; i < chunks; ++i) {
+      for (int first = 0; first < tokens; first += kTokens) {
+        const int count = std::min(kTokens, tokens - first);
+        if (is_float(matrix.format)) {
+          float_bound(count, first == 0 && fetched != nullptr ? fetched + i * kChunkBytes : nullptr);
+        } else {
+          quantized_bound(count);
+        }
       }
     }
   }

@@ -273,6 +273,14 @@ TEST(Matmul, HasFoursForTheFormatsThatCountThem) {
     EXPECT_EQ(kWasmSimdMatmulKernels.most_in_fours(format) > 0, kWasmSimdMatmulKernels.four[static_cast<int>(format)] != nullptr);
 }
 
+TEST(Matmul, RoundsInputsToWhatItsDotProductsRead) {
+  for (const WeightFormat format : every_format()) {
+    if (is_float(format)) continue;
+    EXPECT_TRUE(kWasmSimdMatmulKernels.inputs(format).as_words && !kWasmSimdMatmulKernels.inputs(format).as_bytes);
+    EXPECT_TRUE(kScalarMatmulKernels.inputs(format).as_bytes && !kScalarMatmulKernels.inputs(format).as_words);
+  }
+}
+
 TEST(Matmul, NamesItsDotProducts) {
   for (const WeightFormat format : every_format()) {
     for (const bool is_one_token : {true, false}) {
@@ -299,6 +307,15 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
     kWasmSimdMatmulKernels.quantize(x.data(), columns, simd.row());
     EXPECT_TRUE(simd.bytes.same_bits(scalar.bytes) && simd.words.same_bits(scalar.words));
     EXPECT_TRUE(simd.scales.same_bits(scalar.scales) && simd.sums.same_bits(scalar.sums));
+    for (const MatmulKernels* kernels : {&kScalarMatmulKernels, &kWasmSimdMatmulKernels}) {
+      Rounded only(columns);
+      QuantizedRow bytes = only.row(), words = only.row();
+      bytes.words = nullptr;
+      words.bytes = nullptr;
+      kernels->quantize(x.data(), columns, bytes);
+      kernels->quantize(x.data(), columns, words);
+      EXPECT_TRUE(only.bytes.same_bits(scalar.bytes) && only.words.same_bits(scalar.words)) << kernels->name;
+    }
     for (int i = 0; i < columns; ++i) {
       const float scale = scalar.scales[i / 32];
       EXPECT_NEAR(scale * scalar.bytes[i], x[i], scale * (0.5 + 1e-5) + 127 * kSmallestActivationScale);
