@@ -79,8 +79,12 @@ ${lines.join("\n")}
 const costOf = (cells, method, multiple) =>
   mean(
     bySeed(
-      measuredOf(cells, "small"),
-      { weights: "f16", cache: "f16", task: "perplexity", method, multiple },
+      ofSharedSeeds(
+        measuredOf(cells, "small").filter(
+          ({ weights, cache, task }) => weights === "f16" && cache === "f16" && task === "perplexity",
+        ),
+      ),
+      { method, multiple },
       "longPpl",
     ),
   );

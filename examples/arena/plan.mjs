@@ -14,7 +14,11 @@ export const FULL = {
   short: [4, 16],
   seeds: 3,
   caches: ["f16", "q8_0", "q4_0", "q4_0_raw", "q4_channel"],
-  others: { multiples: [4, 16], methods: ["none", "ntk", "yarn", "dynamic_yarn"], tasks: ["perplexity", "multi_key"] },
+  others: {
+    multiples: [4, 16],
+    methods: ["none", "ntk", "yarn", "dynamic_yarn", "rerope", "self_extend", "dual_chunk"],
+    tasks: ["perplexity", "multi_key"],
+  },
 };
 export const QUICK = {
   multiples: [1, 4],

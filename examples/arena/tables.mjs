@@ -38,6 +38,8 @@ export function tablesOf(cells, entry) {
     const isEmpty = rows.every(([, ...texts]) => texts.every((text) => text === ""));
     return isEmpty ? undefined : table("", columnsOf(multiples, entry.trained), rows);
   };
+  const othersHave = (task) =>
+    own.some((cell) => cell.task === task && (cell.weights !== weights || cell.cache !== "f16"));
   const parts = [
     { key: "loss", title: "Loss by length", about: "nats per token", text: byLength("perplexity", "loss") },
     {
@@ -57,13 +59,13 @@ export function tablesOf(cells, entry) {
     {
       key: "short",
       title: "What short texts pay",
-      about: "texts of the trained length",
+      about: `texts of ${Math.round(entry.inside * entry.trained)} tokens`,
       text: shortTable(first, entry),
     },
     {
       key: "setups",
       title: "Caches and weights",
-      about: "loss, and the share of needles found",
+      about: `loss in nats per token${othersHave("multi_key") ? ", and the share of needles found" : ""}`,
       text: setupTable(own, entry),
     },
   ];
@@ -72,22 +74,25 @@ export function tablesOf(cells, entry) {
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** Loss and found needles in texts of the trained length, under methods that are set up for longer ones. */
+/** Loss and found needles in texts inside the window, under methods that are set up for longer ones. */
 function shortTable(cells, { inside }) {
   const of = ofSharedSeeds(cells.filter(({ task }) => tasks[task].short));
   if (of.length === 0) return undefined;
   const multiples = present(of, "multiple").filter((multiple) => multiple > 1);
+  const measured = [
+    { what: "loss", task: "short_perplexity", value: "loss" },
+    { what: "needles", task: "short_multi_key", value: "share" },
+  ].filter(({ task }) => of.some((cell) => cell.task === task));
   const rows = present(of, "method", Object.keys(methods)).map((method) => {
     const at = method === "none" ? multiples.map(() => inside) : multiples;
     return [
       methods[method].label,
-      ...at.map((multiple) => cellText(bySeed(of, { method, multiple, task: "short_perplexity" }, "loss"))),
-      ...at.map((multiple) => cellText(bySeed(of, { method, multiple, task: "short_multi_key" }, "share"))),
+      ...measured.flatMap(({ task, value }) =>
+        at.map((multiple) => cellText(bySeed(of, { method, multiple, task }, value))),
+      ),
     ];
   });
-  const columns = ["loss", "needles"].flatMap((what) =>
-    multiples.map((multiple) => `${what}, set up for ${multiple}×`),
-  );
+  const columns = measured.flatMap(({ what }) => multiples.map((multiple) => `${what}, set up for ${multiple}×`));
   return table("", columns, rows);
 }
 
