@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/storage_wasmsimd.h"
+#include "base/touch.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_kernels.h"
@@ -158,9 +159,12 @@ void begin_floats(const PanelPart& panel, std::ptrdiff_t row_bytes, const std::u
   set_next(panel, row_bytes * kPanelRows, chunk);
 }
 
+// Reads what isn't in a cache yet line by line: tiles read it in another order, and would wait for each line.
 template <class Arithmetic>
 void use_floats(const PanelPart& panel, PanelChunk& chunk) {
-  begin_floats<Arithmetic>(panel, panel.columns * sizeof(float), panel.weights, chunk);
+  const std::ptrdiff_t row_bytes = panel.columns * sizeof(float);
+  touch_lines(reinterpret_cast<const char*>(panel.weights), row_bytes * kPanelRows);
+  begin_floats<Arithmetic>(panel, row_bytes, panel.weights, chunk);
 }
 
 // Calls load(i) for the weights from i on, eight at a time.
