@@ -300,7 +300,7 @@ test("a warning about a context longer than the RoPE supports, and about no othe
     (await ropewalk(["generate", llama, "the", "-n", "1", ...words])).stderr.match(/warning: .*/)?.[0];
   assert.equal(
     await warning("--context", "400"),
-    "warning: a context of 400 tokens is longer than the 128 this RoPE supports; extend it with --rope-type yarn --factor 4",
+    "warning: a context of 400 tokens is longer than the 128 this RoPE supports; extend it with --rope-type yarn --factor 4, or with --position-map rerope:64",
   );
   assert.equal(await warning("--context", "128"), undefined);
   assert.equal(await warning("--context", "400", "--rope-type", "yarn", "--factor", "4"), undefined);

@@ -86,12 +86,15 @@ test("a prompt that is longer than the context", async () => {
   model.dispose();
   const [[message, warning]] = warnings;
   assert.equal(warning.code, "CONTEXT_TOO_LONG");
-  assert.deepEqual(warning.advice, { do: "extend", rope_type: "yarn", factor: warning.advice.factor });
-  const extended = `extend it with rope_type yarn and factor ${warning.advice.factor}`;
+  const { factor, window } = warning.advice;
+  assert.deepEqual(warning.advice, { do: "extend", rope_type: "yarn", factor, window });
+  const extended = `extend it with rope_type yarn and factor ${factor}, or with position_map { type: "rerope", window: ${window} }`;
   assert.equal(message, `${warning.problem}; ${extended}`);
   const { stderr } = await ropewalk(["generate", tiny("llama"), "a", "-n", "1", "--context", "100000"]);
   assert.ok(
-    stderr.includes(`warning: ${warning.problem}; extend it with --rope-type yarn --factor ${warning.advice.factor}\n`),
+    stderr.includes(
+      `warning: ${warning.problem}; extend it with --rope-type yarn --factor ${factor}, or with --position-map rerope:${window}\n`,
+    ),
     stderr,
   );
   const answer = await answerOf([tiny("llama"), "--context", "4"], "/v1/completions", { prompt });

@@ -91,12 +91,17 @@ test("a context that is longer than the RoPE supports is a warning, and no other
     return found;
   };
   assert.deepEqual(await warnings({ contextLength: 400 }), [
-    "a context of 400 tokens is longer than the 128 this RoPE supports; extend it with rope_type yarn and factor 4",
+    'a context of 400 tokens is longer than the 128 this RoPE supports; extend it with rope_type yarn and factor 4, or with position_map { type: "rerope", window: 64 }',
   ]);
   assert.deepEqual(await warnings({ contextLength: 128 }), []);
   const scaled = (rope_type, factor) => ({ contextLength: 400, rope: { rope_scaling: { rope_type, factor } } });
   assert.deepEqual(await warnings(scaled("yarn", 4)), []);
   assert.deepEqual(await warnings(scaled("dynamic", 2)), []);
+  const mapped = (position_map) => ({ contextLength: 400, rope: { position_map } });
+  assert.deepEqual(await warnings(mapped({ type: "rerope", window: 127 })), []);
+  assert.deepEqual(await warnings(mapped({ type: "rerope", window: 128 })), [
+    "position map rerope, window 128: a context of 400 tokens has distances up to 128, and this RoPE supports less than 128; choose smaller numbers for the map, such as a window of half the trained length",
+  ]);
 });
 
 test("following the advice of that warning ends it, and layers with a window alone need none", async () => {
@@ -107,9 +112,13 @@ test("following the advice of that warning ends it, and layers with a window alo
     return found.join();
   };
   for (const name of ["llama", "mistral3", "gpt_oss", "deepseek_v3"]) {
-    const [, factor] = /extend it with rope_type yarn and factor (\d+)$/.exec(await warnings(name));
+    const advised = /extend it with rope_type yarn and factor (\d+)(?:, or with position_map .*window: (\d+) \})?$/;
+    const [, factor, window] = advised.exec(await warnings(name));
     const rope = { rope_scaling: { rope_type: "yarn", factor: Number(factor) } };
     assert.equal(await warnings(name, { rope }), "", name);
+    if (window === undefined) continue; // a scaling of its own
+    const position_map = { type: "rerope", window: Number(window) };
+    assert.equal(await warnings(name, { rope: { position_map } }), "", name);
   }
   assert.match(await warnings("llama3"), /make it shorter, or replace the model's own scaling, llama3$/);
   for (const name of ["cohere2", "exaone4"]) assert.equal(await warnings(name), "", name);

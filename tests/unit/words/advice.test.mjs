@@ -199,6 +199,13 @@ const CASES = [
     SAME,
   ],
   [
+    advise.extend({ rope_type: "yarn", factor: 4, window: 128 }),
+    'extend it with rope_type yarn and factor 4, or with position_map { type: "rerope", window: 128 }',
+    "extend it with --rope-type yarn --factor 4, or with --position-map rerope:128",
+    "",
+    SAME,
+  ],
+  [
     advise.template({ names: ["a", "b"] }),
     "choose one with the option `templateName`: a, b",
     "choose one with --template-name: a, b",

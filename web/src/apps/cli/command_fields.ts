@@ -11,6 +11,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   filler: ["text"],
   layer_type: ["layerType"],
   "kv.dtype": ["kv"],
+  "kv.keys": ["kvKeys"],
   "dry.multiplier": ["dry"],
   "dry.base": ["dryBase"],
   "dry.allowedLength": ["dryAllowedLength"],

@@ -43,7 +43,8 @@ function tableOf(given: GivenOptions): AdviceWords {
     load: ({ option, value = "", saved }) => {
       if (option === "tokenizer") return "use a GGUF file that has a tokenizer";
       if (option === "quantize") return "use the original model with --quantize";
-      if (option === "rope" || option === "kv.keys") return "start with the options of RoPE that it was saved with";
+      if (option === "rope" || (option === "kv.keys" && saved))
+        return "start with the options of RoPE that it was saved with";
       const flag = given.flagOf(option);
       return flag && `${saved ? "start with" : "pass"} ${flag}${value && ` ${String(JSON.parse(value))}`}`;
     },
@@ -55,7 +56,8 @@ function tableOf(given: GivenOptions): AdviceWords {
     pairing: () => "pass --pairing half, interleaved or interleaved_to_half",
     ropeType: ({ types }) => `name one that does with --rope-type: ${types.join(", ")}`,
     replace: () => "name a scaling with --rope-type, which drops that",
-    extend: ({ rope_type, factor }) => `extend it with --rope-type ${rope_type} --factor ${factor}`,
+    extend: ({ rope_type, factor, window }) =>
+      `extend it with --rope-type ${rope_type} --factor ${factor}${window === undefined ? "" : `, or with --position-map rerope:${window}`}`,
     template: ({ names }) => `choose one with --template-name: ${names.join(", ")}`,
     prompt: ({ as }) =>
       ({ text: "use ropewalk generate without --chat", tokens: "pass some text", "token ids": undefined })[as],

@@ -70,14 +70,16 @@ export async function modelOptions(
   signal: AbortSignal,
 ): Promise<ModelOptions> {
   const rope = ropeOverridesFrom(flags);
-  const { quantize, chatTemplate, kv } = flags;
+  const { quantize, chatTemplate, kv: dtype, kvKeys: keys } = flags;
   return {
     signal,
     ...(await hubOptions()),
     ...(contextLength !== undefined && { contextLength }),
     ...(rope !== undefined && { rope }),
     ...(quantize !== undefined && { quantize }),
-    ...(kv !== undefined && { kv: { dtype: kv } }),
+    ...((dtype ?? keys) !== undefined && {
+      kv: { ...(dtype !== undefined && { dtype }), ...(keys !== undefined && { keys }) },
+    }),
     ...(chatTemplate !== undefined && { chatTemplate: await readTextFile(chatTemplate) }),
   };
 }

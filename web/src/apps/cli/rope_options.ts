@@ -1,5 +1,7 @@
 // Options that change a model's RoPE, and named scalings such as `yarn:4`.
+import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Dict, isDict } from "../../core/base/dict.js";
 import { fail } from "../../core/base/errors.js";
 import type { RopeOverrides, ScalingOverrides } from "../../core/config/overrides.js";
 import { TYPE_KEYS } from "../../core/config/rope_fields.js";
@@ -13,6 +15,7 @@ import {
   ROPE_TYPES,
   type RopeType,
 } from "../../core/config/types.js";
+import { readFailure } from "./input_file.js";
 import { parseNumber, parseNumberAbove, parseTokens, repeatable } from "./options.js";
 
 /** Values of the options that {@link addRopeOptions} adds. */
@@ -23,7 +26,8 @@ export interface RopeFlags {
   theta?: number;
   pairing?: NonNullable<RopeOverrides["pairing"]>;
   compat?: NonNullable<RopeOverrides["compat"]>;
-  positionMap?: PositionMap | null;
+  positionMap?: GivenMap;
+  rope?: RopeOverrides;
   set?: readonly Setting[];
 }
 
@@ -48,6 +52,11 @@ export function addRopeOptions(command: Command): Command {
     .addOption(new Option("--compat <system>", "system to match where implementations differ").choices(COMPATS))
     .option("--position-map <map>", `${POSITION_MAP}, for example self_extend:8:512; or none`, parsePositionMap)
     .option(
+      "--rope <file>",
+      "JSON file with config keys to change, as ropewalk search writes; the options above come on top",
+      parseRopeFile,
+    )
+    .option(
       "--set <key=value>",
       "set any other config key to a JSON value, for example rope_scaling.beta_fast=16",
       repeatable(parseSetting),
@@ -56,7 +65,7 @@ export function addRopeOptions(command: Command): Command {
 
 /** Config overrides from the flags; undefined if there are none. @throws INVALID_ARGUMENT if a flag that another needs is missing */
 export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
-  const overrides: Record<string, unknown> = {};
+  const overrides: Record<string, unknown> = structuredClone({ ...flags.rope });
   const settings: Setting[] = [
     // a scaling type replaces the model's scaling completely
     [["rope_scaling", "rope_type"], flags.ropeType],
@@ -66,7 +75,7 @@ export function ropeOverridesFrom(flags: RopeFlags): RopeOverrides | undefined {
     [["rope_theta"], flags.theta],
     [["pairing"], flags.pairing],
     [["compat"], flags.compat],
-    [["position_map"], flags.positionMap],
+    [["position_map"], flags.positionMap && mapFrom(flags.positionMap)],
     ...(flags.set ?? []),
   ];
   for (const [path, value] of settings) if (value !== undefined) setAt(overrides, path, value);
@@ -98,7 +107,7 @@ const NAMED_BY_FACTOR = ROPE_TYPES.filter(
 
 /** Help text for {@link parseScaling}. */
 export const SCALING =
-  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4; with a position map yarn:4+self_extend:8:512; repeatable";
+  "scaling to use: own (the model's), none, or type:factor[:trained length], for example yarn:4, or a .json file that ropewalk search wrote; with a position map yarn:4+self_extend:8:512; repeatable";
 
 /** Position maps as they are written: the type and its numbers. */
 const FORMS = Object.entries(MAP_NUMBERS).map(([type, numbers]) => [type, ...numbers].join(":"));
@@ -108,9 +117,18 @@ export const POSITION_MAP = `position map: ${FORMS.join(", ")}`;
 
 const isMap = (text: string): boolean => Object.hasOwn(MAP_NUMBERS, text.split(":")[0]!);
 
+/** No position map. Commander takes null for a missing argument. */
+const NONE = "none";
+
+/** The value of --position-map. */
+export type GivenMap = PositionMap | typeof NONE;
+
+/** A given map as the key of a config. */
+export const mapFrom = (given: GivenMap): PositionMap | null => (given === NONE ? null : given);
+
 /** Parses `none` or `type:number[:number]`, for example `self_extend:8:512`. */
-export function parsePositionMap(text: string): PositionMap | null {
-  if (text === "none") return null;
+export function parsePositionMap(text: string): GivenMap {
+  if (text === NONE) return NONE;
   const [type = "", ...numbers] = text.split(":");
   const names = isMap(text) ? MAP_NUMBERS[type as PositionMapType] : undefined;
   if (names === undefined) throw new InvalidArgumentError(`Must be none or one of ${FORMS.join(", ")}.`);
@@ -122,7 +140,10 @@ export function parsePositionMap(text: string): PositionMap | null {
     name,
     parseTokens(LEAST[name] ?? 1, 2 ** 31, `${name} must`)(numbers[index]!),
   ]);
-  return { type, ...Object.fromEntries(values) } as PositionMap;
+  const map = { type, ...Object.fromEntries(values) } as PositionMap;
+  if (map.type === "dual_chunk" && map.local_size >= map.chunk_size)
+    throw new InvalidArgumentError("local_size, the second number, must be less than chunk_size.");
+  return map;
 }
 
 /** The smallest numbers, if not 1. */
@@ -136,9 +157,9 @@ const EXAMPLES: { readonly [Type in PositionMapType]: string } = {
 };
 
 /**
- * Parses a scaling, a position map, or both with a plus between them: `yarn:4+self_extend:8:512`. A scaling is `own` (the model's), `none`, or
- * `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`. A type replaces the model's scaling. The trained length defaults to
- * `max_position_embeddings` of the config.
+ * Parses a scaling, a position map, or both with a plus between them: `yarn:4+self_extend:8:512`. A scaling is `own` (the model's), `none`,
+ * `type[:factor[:trained length]]`, for example `yarn:4` or `yarn:4:8192`, or a file as {@link parseRopeFile} reads it. A type replaces the
+ * model's scaling. The trained length defaults to `max_position_embeddings` of the config. A map alone comes on top of the model's own scaling.
  */
 export function parseScaling(text: string): NamedScaling {
   const [first = "", second, ...rest] = text.split("+");
@@ -146,16 +167,36 @@ export function parseScaling(text: string): NamedScaling {
     throw new InvalidArgumentError(
       "Must be a scaling, or a scaling, a plus and a position map: yarn:4+self_extend:8:512.",
     );
-  if (isMap(first)) return { name: text, overrides: { position_map: parsePositionMap(first) } };
+  if (isMap(first)) return { name: text, overrides: mapOverrides(first) };
   const { overrides } = parseFrequencies(first);
-  return {
-    name: text,
-    overrides: second === undefined ? overrides : { ...overrides, position_map: parsePositionMap(second) },
-  };
+  return { name: text, overrides: { ...overrides, ...(second !== undefined && mapOverrides(second)) } };
+}
+
+function mapOverrides(text: string): RopeOverrides {
+  return { position_map: mapFrom(parsePositionMap(text)) };
+}
+
+/** Reads a JSON file of config keys, as `ropewalk search` writes it. A scaling in it replaces the model's. */
+function parseRopeFile(path: string): RopeOverrides {
+  let keys: unknown;
+  try {
+    keys = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    const why =
+      error instanceof SyntaxError
+        ? `It isn't valid JSON: ${error.message}.`
+        : `${readFailure(error).replace(/^./, (first) => first.toUpperCase())}.`;
+    throw new InvalidArgumentError(why);
+  }
+  if (!isDict(keys)) throw new InvalidArgumentError("It must contain a JSON object.");
+  const name = ["rope_scaling", "rope_parameters"].find((key) => isDict(keys[key]));
+  if (name === undefined) return keys;
+  return { ...keys, [name]: { replace: true, ...(keys[name] as Dict) } };
 }
 
 function parseFrequencies(text: string): NamedScaling {
   if (text === "own") return { name: text, overrides: {} };
+  if (text.endsWith(".json")) return { name: text, overrides: parseRopeFile(text) };
   if (text === "none") return { name: text, overrides: { rope_scaling: null } };
   const [type = "", factor, length, ...rest] = text.split(":");
   const types = `Types are ${NAMED_BY_FACTOR.join(", ")}.`;

@@ -1,11 +1,11 @@
 // Chooses a scaling for a length.
 import type { RopeOverrides } from "../../core/config/overrides.js";
-import { longestWithin, mapInWords, type PositionMap } from "../../core/config/position_map.js";
+import { mapInWords, type PositionMap } from "../../core/config/position_map.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import type { LayerGroup } from "./diagnosis.js";
 import { tokens } from "./facts.js";
-import { scaledLength, servedLength } from "./lengths.js";
+import { scaledLength, servedLength, serves } from "./lengths.js";
 
 /** The configs that serve a length. */
 export interface Extension {
@@ -31,8 +31,7 @@ export function extensionFor(groups: readonly LayerGroup[], main: LayerGroup, le
   const { config } = main;
   const served = servedLength(config);
   if (served === null) return undefined;
-  if (length > served && length <= longestWithin(config.position_map, served))
-    return byMap(groups, config, config.position_map!);
+  if (length > served && serves(config, length)) return byMap(groups, config, config.position_map!);
   const overrides = length <= served ? raisedLength(config) : yarnFor(config, length);
   if (overrides === undefined && length > served) return undefined;
   const configs = groups.map((group) =>
@@ -40,8 +39,7 @@ export function extensionFor(groups: readonly LayerGroup[], main: LayerGroup, le
   );
   const extended = configs[groups.indexOf(main)]!;
   const changes = overrides !== undefined;
-  const own = changes || extended.rope_scaling === undefined ? "" : "the file's own ";
-  return { changes, summary: own + summaryOf(extended), configs, config: extended, overrides };
+  return { changes, summary: summaryOf(extended, changes), configs, config: extended, overrides };
 }
 
 /** A position map keeps all distances within the trained length. */
@@ -84,10 +82,10 @@ function yarnFor(config: Readonly<RopeConfig>, length: number): RopeOverrides | 
   };
 }
 
-function summaryOf({ rope_scaling, max_position_embeddings: max }: Readonly<RopeConfig>): string {
+function summaryOf({ rope_scaling, max_position_embeddings: max }: Readonly<RopeConfig>, changes: boolean): string {
   const { rope_type = "default", factor, original_max_position_embeddings: original } = rope_scaling ?? {};
   if (rope_type === "default") return max === undefined ? "no scaling" : `no scaling, up to ${tokens(max)} tokens`;
   const lengths =
     original === undefined || max === undefined ? "" : ` from ${tokens(original)} to ${tokens(max)} tokens`;
-  return `${rope_type}${factor === undefined ? "" : `, factor ${factor}`}${lengths}`;
+  return `${changes ? "" : "the file's own "}${rope_type}${factor === undefined ? "" : `, factor ${factor}`}${lengths}`;
 }

@@ -1,10 +1,10 @@
 // Findings about using a model: lengths that programs refuse, cached keys, and conversions between formats.
 import { RopewalkError } from "../../core/base/errors.js";
-import { largestDistance, longestWithin, mapInWords } from "../../core/config/position_map.js";
+import { largestDistance, mapInWords } from "../../core/config/position_map.js";
 import type { FrequencyPlan } from "../../core/rope/plan.js";
 import { capital, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Case, type Check, finding, issue } from "./findings.js";
-import { scaledLength, servedLength } from "./lengths.js";
+import { scaledLength, servedLength, serves } from "./lengths.js";
 import { measuredText } from "./past_window.js";
 import { compare, differenceText, planIn } from "./plans.js";
 
@@ -12,7 +12,7 @@ import { compare, differenceText, planIn } from "./plans.js";
 const pastTrained: Check = ({ main, length, rw, extension, isEncoder }) => {
   const { config, trained } = main;
   const served = servedLength(config);
-  if (served === null || trained === null || length <= longestWithin(config.position_map, served)) return undefined;
+  if (served === null || trained === null || serves(config, length)) return undefined;
   const { pairs } = rw.describe(config, length);
   const slow = pairs.filter(({ wavelength }) => wavelength > served && Number.isFinite(wavelength));
   return finding(
@@ -33,7 +33,7 @@ const measuredPastWindow: Check = ({ main, length, extension, isEncoder }) => {
     "measured-past-window",
     "note",
     "",
-    `${measuredText(length / main.trained)} A short fine-tune under a scaling makes it hold in every system. Another model can differ: measure yours.`,
+    `${measuredText(length / main.trained)} The lines for Ropewalk have both. A short fine-tune under a scaling makes it hold in every system. Another model can differ: measure yours.`,
     "docs/long_context.md",
   );
 };
@@ -132,7 +132,7 @@ const positionMap: Check = ({ main, length }) => {
   const map = main.config.position_map;
   if (!map) return undefined;
   const ignores =
-    map.type === "dual_chunk" ? "vLLM has it too. transformers and llama.cpp ignore it" : "other systems don't have it";
+    map.type === "dual_chunk" ? "vLLM has it too. transformers and llama.cpp ignore it" : "Other systems don't have it";
   return finding(
     "position-map",
     "note",

@@ -1,4 +1,5 @@
 // The lengths that a model was trained for and serves.
+import { largestDistance } from "../../core/config/position_map.js";
 import { hasRamp } from "../../core/config/scaling.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import type { LayerGroup } from "./diagnosis.js";
@@ -25,4 +26,10 @@ export function servedLength(config: Readonly<RopeConfig>): number | null {
   if (max !== undefined && rope_scaling?.rope_type === "dynamic_yarn")
     return Math.max(max, scaledLength(config) ?? max);
   return scaledLength(config) ?? max ?? rope_scaling?.original_max_position_embeddings ?? null;
+}
+
+/** Whether a config serves a length, with the distances that its position map leaves. */
+export function serves(config: Readonly<RopeConfig>, length: number): boolean {
+  const served = servedLength(config);
+  return served !== null && largestDistance(config.position_map, length) < served;
 }

@@ -6,10 +6,11 @@ import type { Support } from "../../runtime/model/plan/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
 import type { Extension } from "./extend.js";
 import { type Facts, ranksPairs, tokens, valueOf } from "./facts.js";
+import { servedLength } from "./lengths.js";
 import { readsParameters } from "./readings.js";
 
-/** A block that nobody has checked yet. */
-export type Draft = Omit<RecipeBlock, "checked">;
+/** A block that nobody has checked yet. `changes` says what it does to get past the trained length. */
+export type Draft = Omit<RecipeBlock, "checked"> & { readonly changes?: "distances" };
 
 /** What the lines are written for. */
 export interface Order {
@@ -233,6 +234,26 @@ function ropewalkBlocks(order: Order): Draft[] {
       language: "shell",
       text: `npx ropewalk ${command} ${source} --context ${length}${flags}${text}`,
       note: `${kept}${advice}${hasMemory ? ` ${tokens(length)} tokens need the memory shown here.` : ""}`,
+    },
+    ...mapBlock(order, source),
+  ];
+}
+
+/** A position map instead of a scaling: for a decoder that has neither. */
+function mapBlock({ extension, main, length, runs }: Order, source: string): Draft[] {
+  const served = main === undefined ? null : servedLength(main.config);
+  if (!extension?.changes || served === null || served < 2 || length <= served || runs !== "generates") return [];
+  if (main!.rope_type !== "default" || main!.config.position_map) return [];
+  const window = Math.floor(served / 2);
+  const options = { contextLength: length, rope: { position_map: { type: "rerope", window } } };
+  return [
+    {
+      system: "Ropewalk",
+      title: "Ropewalk, with a position map instead",
+      language: "js",
+      text: `const model = await rw.model("${source}", ${JSON.stringify(options, null, 2)});`,
+      note: `No frequency changes, so short texts stay as they are, and only Ropewalk can run it. Far into a long text, a token takes about twice the time. In the shell: --position-map rerope:${window}.`,
+      changes: "distances",
     },
   ];
 }

@@ -3,21 +3,28 @@ import { type Dict, isDict } from "../../core/base/dict.js";
 import { RopewalkError } from "../../core/base/errors.js";
 import type { RopeOverrides } from "../../core/config/overrides.js";
 import { overrideRopeConfig } from "../../core/config/rope_config.js";
+import { largestDistance } from "../../core/config/position_map.js";
 import type { RopeConfig, RopeType } from "../../core/config/types.js";
 import type { Ropewalk } from "../../runtime/ropewalk/ropewalk.js";
 import { configRopes } from "../../runtime/model/plan/config_ropes.js";
 import type { RecipeBlock } from "./diagnosis.js";
 import { tokens } from "./facts.js";
 import { planBy, systemNamed, SYSTEMS } from "./known_systems.js";
+import { serves } from "./lengths.js";
 import { compare, differenceText, planIn } from "./plans.js";
 import type { Draft, RopeOrder } from "./recipe.js";
 
 /** The block with the result of its check. */
-export function checkBlock(rw: Ropewalk, draft: Draft, order: RopeOrder): RecipeBlock {
+export function checkBlock(rw: Ropewalk, { changes, ...draft }: Draft, order: RopeOrder): RecipeBlock {
   // Ropewalk's own rules are those of transformers
   const system = systemNamed(draft.system) ?? SYSTEMS[0]!;
   try {
     const { configs, length } = readBlock(draft, order);
+    if (changes === "distances") {
+      const { position_map } = configs[order.groups.indexOf(order.main)]!;
+      const text = `checked: these lines keep all distances up to ${tokens(largestDistance(position_map, length))}`;
+      return { ...draft, checked: { same: serves(configs[order.groups.indexOf(order.main)]!, length), text } };
+    }
     const differences = order.groups.map((_, i) =>
       compare(planBy(rw, system, configs[i]!, length), planIn(rw, order.extension.configs[i]!, "hf", length)),
     );

@@ -57,8 +57,8 @@ export interface AdviceValues {
   ropeType: { readonly types: readonly string[] };
   /** Replace the model's own scaling; `key` is what drops it too. */
   replace: { readonly key?: "freq_factors" };
-  /** Extend the context with a scaling. */
-  extend: { readonly rope_type: string; readonly factor: number };
+  /** Extend the context with a scaling, or with a position map (ReRoPE) of this window. */
+  extend: { readonly rope_type: string; readonly factor: number; readonly window?: number };
   /** Choose one of several chat templates. */
   template: { readonly names: readonly string[] };
   /** Pass the prompt as text, or as token ids, not as what failed; `tokens`: as something with at least one token. */
@@ -213,7 +213,9 @@ export function replace(values: Values<"replace">): Advised {
 
 /** @internal */
 export function extend(values: Values<"extend">): Advised {
-  return advised("extend", values, `extend it with rope_type ${values.rope_type} and factor ${values.factor}`);
+  const { rope_type, factor, window } = values;
+  const map = window === undefined ? "" : `, or with position_map { type: "rerope", window: ${window} }`;
+  return advised("extend", values, `extend it with rope_type ${rope_type} and factor ${factor}${map}`);
 }
 
 /** @internal */

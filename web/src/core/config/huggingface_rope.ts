@@ -5,6 +5,7 @@ import { fail } from "../base/errors.js";
 import { quote, show } from "../base/show.js";
 import type { Family } from "./family.js";
 import { isArray } from "../base/typed_arrays.js";
+import { positionMapAt } from "./position_map.js";
 import type { ConfigDraft } from "./read_config.js";
 import { checkScaling, type CheckedScaling, effectiveType } from "./scaling.js";
 import type { LognScale, QueryTemperature, RopeScaling, RopeType } from "./types.js";
@@ -81,6 +82,7 @@ export function readRope(
     softmax_scale: mla?.softmax_scale ?? softmaxScaleOf(text, family, head_dim),
     logn: lognOf(text),
     ...dualChunkOf(text),
+    ...ownMapOf(text),
     query_temperature: family.no_rope_temperature ? noRopeTemperature(text) : undefined,
     rotates_last: family.rotates_last,
     reversed: family.reversed,
@@ -113,6 +115,12 @@ function dualChunkOf({ config, path }: TextConfig): Pick<ConfigDraft, "position_
     },
     ...(length > 0 && { logn: { length, scale: 0.1, power: 2 } }),
   };
+}
+
+/** This package's own key, which wins over another system's. */
+function ownMapOf({ config, path }: TextConfig): Pick<ConfigDraft, "position_map"> {
+  const key = "position_map";
+  return isAbsent(config[key]) ? {} : { position_map: positionMapAt(config[key], path + key) };
 }
 
 interface AttentionParts {

@@ -78,7 +78,7 @@ export async function loadModel(
   if (options.chatTemplate !== undefined) await checkTemplate(options.chatTemplate);
   const { files, head: planned, plan, mappings, cacheSettings, info } = await open(environment, source, options);
   checkFits(files.name, info.memory);
-  const warning = lengthWarning(plan.layers, info.contextLength, info.trainedLength);
+  const warning = lengthWarning(plan.layers, { ...info, isCausal: plan.config.is_causal });
   if (warning !== undefined && options.onWarning)
     warnWith(options.onWarning, { code: "CONTEXT_TOO_LONG", problem: warning.problem }, warning.advised);
   if (cacheSettings.dtype === "q4_0" && plan.config.is_causal && options.onWarning)
@@ -142,6 +142,13 @@ async function open(environment: LoadEnvironment, source: ModelSource, options: 
   const plan = planOf(own, await readRopeTensors(files, options.signal), options.rope);
   const stored = mapWeights(own, plan);
   const mappings = options.quantize === undefined ? stored : quantizeWeights(stored, options.quantize, plan.config);
+  if (options.kv?.keys === "rotated" && plan.layers.some(({ rope }) => rope?.position_map))
+    fail(
+      "INVALID_ARGUMENT",
+      "kv.keys",
+      "must be raw with a position_map, which rotates a key differently for near and far queries",
+      advise.other("leave it out"),
+    );
   const cacheSettings: CacheSettings = {
     dtype: options.kv?.dtype ?? "f16",
     ...(options.kv?.keys !== undefined && { keys: options.kv.keys }),

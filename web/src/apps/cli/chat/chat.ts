@@ -17,6 +17,7 @@ import {
   whenFullOption,
   withTextModel,
 } from "../generate/text_command.js";
+import { kvKeysOption } from "../kv_option.js";
 import { interruptible } from "../interrupt.js";
 import {
   chatTemplateOption,
@@ -70,6 +71,7 @@ export function addChat(program: Command, terminal: () => Terminal): void {
     .addOption(messageOptions()[1]!)
     .addOption(whenFullOption("extend", "remove the oldest messages"));
   addTextOptions(command);
+  command.optionsGroup(GROUPS.memory).addOption(kvKeysOption());
   command
     .addHelpText("after", `\nChat commands:\n${chatHelp()}\n${EXAMPLES}`)
     .action((model: string, flags: Flags) =>

@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   "/retune": {
     argument: "<scaling>",
     summary:
-      "change the RoPE scaling, and the context by its factor (yarn:4, linear:4, none): cached keys are re-rotated",
+      "change the RoPE, and the context by the factor of the scaling (yarn:4, none): cached keys are re-rotated. A position map (rerope:128) needs --kv-keys raw",
     run: retune,
   },
   "/save": { argument: "<file>", summary: "save the chat, with its KV cache", run: saveTo },
@@ -71,22 +71,24 @@ function reset(conversation: Conversation): string {
   return "All messages removed.";
 }
 
-/** A chat's context grows by this factor under position maps, which support texts of every length. */
-const LARGEST_GROWTH = 64;
-
-/** The context grows by the factor of the scaling, from what it was at the start of the chat. */
+/** The context grows by the factor of the scaling, from what it was at the start of the chat. Under a map that supports every length it stays. */
 function retune({ session, startLength }: Conversation, model: Model, argument: string): string {
   session.retune(scalingFrom(argument));
   const { trainedLength } = model.info;
-  const factor = Math.min(LARGEST_GROWTH, supportedLength(session.rope, trainedLength) / trainedLength);
-  const contextLength = Math.max(session.length, Math.floor(factor * startLength));
+  const factor = supportedLength(session.rope, trainedLength) / trainedLength;
+  const contextLength = Math.max(
+    session.length,
+    factor === Infinity ? session.contextLength : Math.floor(factor * startLength),
+  );
   session.retune({}, { contextLength });
   return `RoPE ${ropeSummary(session.rope)}; context ${contextLength}`;
 }
 
 function scalingFrom(argument: string): NamedScaling["overrides"] {
   try {
-    return parseScaling(argument).overrides;
+    const { overrides } = parseScaling(argument);
+    // a scaling that is named alone is the whole RoPE
+    return "rope_scaling" in overrides ? { position_map: null, ...overrides } : overrides;
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
     fail("INVALID_ARGUMENT", `/retune ${argument}`, error.message, { cause: error });

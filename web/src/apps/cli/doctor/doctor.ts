@@ -1,18 +1,17 @@
 // `ropewalk doctor`: what a model's RoPE is, what other systems do with it, and how to run it at a length.
 import type { Command } from "commander";
 import { load } from "../../../index.node.js";
-import type { PositionMap } from "../../../core/config/types.js";
 import { diagnose, type DiagnoseOptions } from "../../../doctor.node.js";
 import { hubOptions } from "../hub_options.js";
 import { parseTokens } from "../options.js";
-import { parsePositionMap, POSITION_MAP } from "../rope_options.js";
+import { type GivenMap, mapFrom, parsePositionMap, POSITION_MAP } from "../rope_options.js";
 import type { Terminal } from "../terminal.js";
 import { reportText } from "./report.js";
 
 interface Flags {
   context?: number;
   trainedLength?: number;
-  positionMap?: PositionMap | null;
+  positionMap?: GivenMap;
 }
 
 const EXAMPLES = `
@@ -51,11 +50,12 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
 
 The exit code is 1 if the file doesn't tell enough for an answer.`,
     )
-    .action(async (source: string, { context, ...flags }: Flags) => {
+    .action(async (source: string, { context, positionMap, ...flags }: Flags) => {
       const rw = await load({ threads: 1 });
       const options: DiagnoseOptions = {
         ...(await hubOptions()),
         ...(context !== undefined && { length: context }),
+        ...(positionMap !== undefined && { positionMap: mapFrom(positionMap) }),
         ...flags,
       };
       const diagnosis = await diagnose(rw, source, options);

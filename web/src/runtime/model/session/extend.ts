@@ -5,7 +5,7 @@ import type { RopeConfig } from "../../../core/config/types.js";
 import { fail } from "../../../core/base/errors.js";
 import { overrideRopeConfig } from "../../../core/config/rope_config.js";
 import { checkContext } from "./options.js";
-import { checkExtensible, supportedLength } from "./supported_length.js";
+import { checkExtensible, factorFor, supportedLength } from "./supported_length.js";
 import type { SessionText } from "./text.js";
 
 /** As Session.extend(). @internal */
@@ -32,8 +32,8 @@ function doubled(length: number, positions: number): number {
 
 /**
  * Overrides that extend a RoPE to `contextLength` tokens: YaRN with the smallest factor that reaches it. Undefined if
- * nothing has to change: the model was trained at that length, has no RoPE, or has a scaling that adapts to the length
- * (dynamic types).
+ * nothing has to change: the model was trained at that length, has no RoPE, has a position map that keeps all distances within
+ * the trained length, or a scaling that adapts to the length (dynamic types).
  *
  * @throws {@link RopewalkError} UNSUPPORTED_MODEL for other scaling types
  * @internal
@@ -46,7 +46,8 @@ export function extendedOverrides(
   const scaling = rope?.rope_scaling;
   const type = scaling?.rope_type ?? "default";
   const original = type === "yarn" ? (scaling?.original_max_position_embeddings ?? trainedLength) : trainedLength;
-  const supported = type === "yarn" ? supportedLength(rope, trainedLength) : trainedLength;
+  const isCounted = type === "yarn" || rope?.position_map; // other types have a factor that isn't a ratio of lengths, or follow it
+  const supported = isCounted ? supportedLength(rope, trainedLength) : trainedLength;
   if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
   if (type !== "default" && type !== "yarn") {
     fail(
@@ -57,6 +58,10 @@ export function extendedOverrides(
     );
   }
   return {
-    rope_scaling: { rope_type: "yarn", factor: contextLength / original, original_max_position_embeddings: original },
+    rope_scaling: {
+      rope_type: "yarn",
+      factor: factorFor(rope, contextLength, original),
+      original_max_position_embeddings: original,
+    },
   };
 }

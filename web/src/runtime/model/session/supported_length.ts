@@ -2,15 +2,25 @@
 import type { Advised } from "../../../core/base/advice.js";
 import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
-import { longestWithin } from "../../../core/config/position_map.js";
+import { largestDistance, longestWithin, mapInWords } from "../../../core/config/position_map.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { type ModelLayer, ropeKind } from "../plan/model_plan.js";
 
+/** Positions that a RoPE supports without its position map, by the factor of the scaling or by the trained length. */
+function supportedPositions(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
+  const { factor = 1, original_max_position_embeddings: original = trainedLength } = rope?.rope_scaling ?? {};
+  return Math.max(trainedLength, Math.floor(factor * original));
+}
+
 /** By the factor of the scaling or by the trained length; Infinity if a position map bounds all distances. @internal */
 export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength: number): number {
-  const { factor = 1, original_max_position_embeddings: original = trainedLength } = rope?.rope_scaling ?? {};
-  return longestWithin(rope?.position_map, Math.max(trainedLength, Math.floor(factor * original)));
+  return longestWithin(rope?.position_map, supportedPositions(rope, trainedLength));
+}
+
+/** The factor of YaRN that a context needs beside the position map, over the length that it is scaled from. @internal */
+export function factorFor(rope: Readonly<RopeConfig>, contextLength: number, original: number): number {
+  return (largestDistance(rope.position_map, contextLength) + 1) / original;
 }
 
 /**
@@ -19,19 +29,30 @@ export function supportedLength(rope: Readonly<RopeConfig> | null, trainedLength
  */
 export function lengthWarning(
   layers: readonly ModelLayer[],
-  contextLength: number,
-  trainedLength: number,
+  { contextLength, trainedLength, isCausal }: { contextLength: number; trainedLength: number; isCausal: boolean },
 ): { problem: string; advised: Advised } | undefined {
   const rope = layers.find((layer) => ropeKind(layer) === "full_attention")?.rope ?? null;
   const supported = supportedLength(rope, trainedLength);
   const { rope_type: type = "default", original_max_position_embeddings: original = trainedLength } =
     rope?.rope_scaling ?? {};
   if (rope === null || contextLength <= supported || type.startsWith("dynamic")) return undefined;
+  const { position_map } = rope;
+  if (position_map) {
+    const positions = supportedPositions(rope, trainedLength);
+    return {
+      problem: `${mapInWords(position_map)}: a context of ${contextLength} tokens has distances up to ${largestDistance(position_map, contextLength)}, and this RoPE supports less than ${positions}`,
+      advised: advise.other("choose smaller numbers for the map, such as a window of half the trained length"),
+    };
+  }
   return {
     problem: `a context of ${contextLength} tokens is longer than the ${supported} this RoPE supports`,
     advised:
       type === "default" || type === "yarn"
-        ? advise.extend({ rope_type: "yarn", factor: Math.ceil(contextLength / original) })
+        ? advise.extend({
+            rope_type: "yarn",
+            factor: Math.ceil(factorFor(rope, contextLength, original)),
+            ...(type === "default" && isCausal && { window: Math.max(1, Math.floor(trainedLength / 2)) }),
+          })
         : advise.other(`make it shorter, or replace the model's own scaling, ${type}`),
   };
 }
