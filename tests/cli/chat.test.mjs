@@ -72,6 +72,24 @@ test("--json prints the messages, the answers and how much was read for each", (
     assert.equal(context.length, 256);
   }));
 
+test("/retune to a position map needs --kv-keys raw, keeps the context, and ends with a scaling that is named alone", () =>
+  withTinyModel(async (path) => {
+    const refused = await ropewalk(["chat", path, ...settings], lines("/retune rerope:64"));
+    assert.match(refused.stderr, /needs raw keys, and this session's are rotated; pass --kv-keys raw/);
+    const { stderr } = await ropewalk(
+      ["chat", path, ...settings, "--kv-keys", "raw"],
+      lines("/retune rerope:64", "/retune yarn:2+rerope:64", "/retune none"),
+    );
+    assert.deepEqual(
+      [...stderr.matchAll(/^RoPE (.*); context (\d+)$/gm)].map(([, rope, length]) => [rope, length]),
+      [
+        ["plain, base 10,000, position map rerope, window 64", "256"],
+        ["yarn, base 10,000, factor 2, position map rerope, window 64", "256"],
+        ["plain, base 10,000", "256"],
+      ],
+    );
+  }));
+
 test("/info, /retune, /save, /reset and /load report on stderr", () =>
   withTinyModel(async (path, folder) => {
     const file = join(folder, "kept chat");

@@ -155,6 +155,30 @@ test("RoPE options apply to all scalings", async () => {
   assert.equal(JSON.parse(stdout).results[1].loss, (await measured({ window: 128, stride: 64 }, rope)).loss);
 });
 
+test("--rope and --scaling read a file of config keys, and --position-map none is no map", () =>
+  withFolder(async (folder) => {
+    const [file, other] = [join(folder, "found.json"), join(folder, "list.json")];
+    const rope = { rope_scaling: { rope_type: "linear", factor: 4 }, position_map: { type: "rerope", window: 16 } };
+    await writeFile(file, JSON.stringify(rope));
+    await writeFile(other, "[1]");
+    const lossOf = async (...words) => {
+      const { stdout, stderr, status } = await ropewalk(
+        ["perplexity", llama, "-", "--window", "64", ...words, "--json"],
+        {
+          input: text,
+        },
+      );
+      return status === 0 ? JSON.parse(stdout).results[0].loss : stdout + stderr;
+    };
+    const { loss } = await measured({ window: 64, stride: 32 }, rope);
+    assert.equal(await lossOf("--rope", file), loss);
+    assert.equal(await lossOf("--scaling", file), loss);
+    const without = await measured({ window: 64, stride: 32 }, { rope_scaling: rope.rope_scaling });
+    assert.equal(await lossOf("--rope", file, "--position-map", "none"), without.loss);
+    assert.match(await lossOf("--rope", other), /argument '.*list\.json' is invalid\. It must contain a JSON object/);
+    assert.match(await lossOf("--rope", join(folder, "none.json")), /is invalid\. No such file\./);
+  }));
+
 test("Ctrl-C aborts the measurement", async () => {
   const input = text.repeat(Math.ceil((1 << 20) / text.length));
   const running = ropewalk(["perplexity", llama, "-", "--tokens", "20000", "--stride", "1"], { input });

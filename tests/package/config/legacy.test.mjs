@@ -154,6 +154,19 @@ test("Qwen2.5-1M: Dual Chunk Attention, and YaRN's factor by position past its l
   assert.deepEqual([without.position_map, without.logn], [undefined, undefined]);
 });
 
+test("a position_map in a config.json is read, wins over another system's, and is checked", () => {
+  const position_map = { type: "rerope", window: 4096 };
+  assert.deepEqual(read({ position_map }).position_map, position_map);
+  assert.deepEqual(
+    read({ model_type: "qwen2", dual_chunk_attention_config: {}, position_map }).position_map,
+    position_map,
+  );
+  assert.throws(() => read({ position_map: { type: "rerope" } }), {
+    code: "INVALID_CONFIG",
+    field: "position_map.window",
+  });
+});
+
 test("Qwen v1: its own keys, and use_dynamic_ntk as dynamic scaling with factor 2", () => {
   const qwen = {
     model_type: "qwen",

@@ -50,6 +50,7 @@ test("a GGUF file of the same model", async () => {
       ["llama.cpp", true],
       ["Ropewalk", true],
       ["Ropewalk, command line", true],
+      ["Ropewalk, with a position map instead", true],
     ],
   );
   assert.match(recipe.note, /open the model's config\.json/);
@@ -74,6 +75,18 @@ test("a position map that bounds distances makes a length fit, and only Ropewalk
   assert.ok(js.checked.same && shell.checked.same);
   const own = await diagnosed(qwenChunked, 100000);
   assert.match(own.verdict.text, /^Fits with its position map in Ropewalk and vLLM: .* distances are up to 24,576\.$/);
+});
+
+test("a decoder without a scaling gets lines with a position map beside YaRN's, and no other model does", async () => {
+  const title = "Ropewalk, with a position map instead";
+  const mapBlock = async (...given) =>
+    (await diagnosed(...given)).recipe?.blocks.find((block) => block.title === title);
+  const block = await mapBlock(qwen, 100000);
+  assert.match(block.text, /"position_map": \{\s*"type": "rerope",\s*"window": 16384\s*\}/);
+  assert.deepEqual(block.checked, { same: true, text: "checked: these lines keep all distances up to 16,384" });
+  assert.equal(await mapBlock(qwen, 32768), undefined);
+  assert.equal(await mapBlock(qwenYarn, 1000000), undefined);
+  assert.equal(await mapBlock(qwenChunked, 100000), undefined);
 });
 
 test("a position map that leaves far distances doesn't, and null takes the file's away", async () => {

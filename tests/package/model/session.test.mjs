@@ -129,6 +129,25 @@ test("a model whose RoPE is that of layers with a window is extended without a s
   for (const one of [session, windowed]) one.dispose();
 });
 
+test("under a position map that keeps its distances, extend raises only the length", async () => {
+  const position_map = { type: "rerope", window: 64 };
+  const mapped = model.session({ contextLength: 16 });
+  raises(() => mapped.retune({ position_map }), "INVALID_ARGUMENT", "rope.position_map");
+  assert.throws(() => mapped.retune({ position_map }), { advice: { do: "load", option: "kv.keys", value: '"raw"' } });
+  mapped.dispose();
+  const opened = await rw.model(tinyModel("llama/model.gguf"), { rope: { position_map } });
+  const session = opened.session();
+  session.extend({ contextLength: 4096 });
+  assert.deepEqual([session.contextLength, session.rope.rope_scaling?.factor], [4096, undefined]);
+  // distances up to 300 of a model that was trained on 256 tokens
+  session.retune({ position_map: { type: "rerope", window: 300 } });
+  session.extend({ contextLength: 8192 });
+  assert.equal(session.rope.rope_scaling.factor, 301 / opened.info.trainedLength);
+  for (const one of [session, opened]) one.dispose();
+  const rotated = rw.model(tinyModel("llama/model.gguf"), { rope: { position_map }, kv: { keys: "rotated" } });
+  await assert.rejects(rotated, { code: "INVALID_ARGUMENT", field: "kv.keys" });
+});
+
 test("fork and extend take a context length, and refuse other arguments", () =>
   withSession(async (session) => {
     await session.append(prompt.slice(0, 12));

@@ -33,7 +33,7 @@ const measuredPastWindow: Check = ({ main, length, extension, isEncoder }) => {
     "measured-past-window",
     "note",
     "",
-    `${measuredText(length / main.trained)} The lines for Ropewalk have both. A short fine-tune under a scaling makes it hold in every system. Another model can differ: measure yours.`,
+    `${measuredText(length / main.trained)} A short fine-tune under a scaling makes it hold in every system. Another model can differ: measure yours.`,
     "docs/long_context.md",
   );
 };
@@ -133,11 +133,16 @@ const positionMap: Check = ({ main, length }) => {
   if (!map) return undefined;
   const ignores =
     map.type === "dual_chunk" ? "vLLM has it too. transformers and llama.cpp ignore it" : "Other systems don't have it";
+  const served = servedLength(main.config);
+  const wide =
+    served === null || serves(main.config, length)
+      ? ""
+      : `, but must stay below ${tokens(served)}: choose smaller numbers`;
   return finding(
     "position-map",
     "note",
     map.type === "dual_chunk" ? "dual_chunk_attention_config" : "position_map",
-    `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}. ${ignores}. Keys are stored raw for it.`,
+    `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}${wide}. ${ignores}. Keys are stored raw for it.`,
     "docs/apps/position_maps.md",
   );
 };
