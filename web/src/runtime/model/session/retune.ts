@@ -31,6 +31,13 @@ export function retuning(
     return fail("INVALID_ARGUMENT", "kind", `no ${kind} layer of this model has a RoPE of its own`);
   const changed = inOption("rope", rope, () => overrideRopeConfig(text.ropes.requested[group]!, rope));
   return () => {
+    if (changed.position_map && text.freshCache().keys === "rotated")
+      fail(
+        "INVALID_ARGUMENT",
+        "rope.position_map",
+        "needs raw keys, and this session's are rotated",
+        advise.load({ option: "kv.keys", value: '"raw"' }),
+      );
     if (contextLength < text.length) {
       const problem = `must be at least ${text.length}, the number of tokens (got ${contextLength})`;
       fail("INVALID_ARGUMENT", "contextLength", problem, advise.shorten());

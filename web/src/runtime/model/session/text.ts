@@ -277,13 +277,6 @@ export class SessionText implements BatchedText {
 
   /** Sets the RoPE of a group of layers. */
   retune(group: number, rope: Readonly<RopeConfig>): void {
-    if (rope.position_map && this.freshCache().keys === "rotated")
-      fail(
-        "INVALID_ARGUMENT",
-        "position_map",
-        "needs raw keys, and this session's are rotated",
-        advise.load({ option: "kv.keys", value: '"raw"' }),
-      );
     this.ropes.retune(this.freshCache(), group, rope, this.length);
     this.#changed();
   }
