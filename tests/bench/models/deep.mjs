@@ -100,6 +100,7 @@ async function race(page, file, { name, shape, depth, threads, rounds, caches, p
     const bound = bounds.find(({ build }) => build === own.build);
     if (fastest) add(`${bound.name}, times ${fastest.name}`, times(bound, fastest));
     add(`${own.name}, share of its bound`, times(own, bound), 0.9);
+    add(`${bound.name}, share of attention in it`, median(bound.shares));
   }
   return lines;
 }
@@ -116,16 +117,20 @@ function boundOf(page, build, { shape, depth, threads }) {
       }),
   );
   let opened = [];
+  const shares = []; // of attention in the time of the slowest thread
   return {
     name: `the bound of ${build}`,
     build,
+    shares,
     async open(settings) {
       opened = workers.map((make) => make(settings));
       for (const worker of opened) await worker.open({});
     },
     async append() {
       const parts = await Promise.all(opened.map((worker) => worker.append(1)));
-      return [Math.max(...parts.map(([[products, attention]]) => products + attention))];
+      const [[products, attention]] = parts.map(([part]) => part).toSorted((a, b) => b[0] + b[1] - a[0] - a[1]);
+      shares.push(attention / (products + attention));
+      return [products + attention];
     },
     async close() {
       for (const worker of opened) await worker.close();
