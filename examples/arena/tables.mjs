@@ -2,8 +2,9 @@
 import { mean, deviation, table } from "../small_model/tables.mjs";
 import { methods } from "./methods.mjs";
 import { droppedTasks } from "./plan.mjs";
-import { bySeed, measuredOf, ofSharedSeeds, present, shareTasks } from "./summary.mjs";
+import { bySeed, cellsWith, measuredOf, ofSharedSeeds, present, shareTasks } from "./summary.mjs";
 import { tasks } from "./tasks.mjs";
+import { SPANS } from "./tasks/perplexity.mjs";
 
 /** Mean and standard deviation over seeds; empty if there is none. */
 function cellText(found, digits = 2) {
@@ -42,6 +43,7 @@ export function tablesOf(cells, entry) {
     own.some((cell) => cell.task === task && (cell.weights !== weights || cell.cache !== "f16"));
   const parts = [
     { key: "loss", title: "Loss by length", about: "nats per token", text: byLength("perplexity", "loss") },
+    { key: "spans", title: "Loss by position", ...spanTable(first, entry) },
     {
       key: "long_ppl",
       title: "LongPPL",
@@ -73,6 +75,23 @@ export function tablesOf(cells, entry) {
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** Loss in each part of the longest texts. */
+function spanTable(cells, { trained }) {
+  const measured = cells.filter(({ task }) => task === "perplexity");
+  const multiple = Math.max(...measured.map((cell) => cell.multiple));
+  const of = ofSharedSeeds(measured.filter((cell) => cell.multiple === multiple));
+  if (of.length === 0) return {};
+  const length = Math.round(multiple * trained);
+  const at = (span) => Math.ceil((span * length) / SPANS);
+  const spans = [...Array(SPANS).keys()];
+  const rows = present(of, "method", Object.keys(methods)).map((method) => {
+    const results = cellsWith(of, { method }).map(({ result }) => result.bySpan);
+    return [methods[method].label, ...spans.map((span) => cellText(results.map((bySpan) => bySpan[span])))];
+  });
+  const columns = spans.map((span) => `${at(span)} to ${at(span + 1) - 1}`);
+  return { about: `nats per token, in texts of ${length} tokens`, text: table("", columns, rows) };
+}
 
 /** Loss and found needles in texts inside the window, under methods that are set up for longer ones. */
 function shortTable(cells, { inside }) {

@@ -8,8 +8,8 @@ export interface Measured {
 }
 
 export const MEASURED: readonly Measured[] = [
-  { multiple: 2, none: 0.89, yarn: 1, best: { type: "dual_chunk", found: 1 } },
-  { multiple: 4, none: 0.21, yarn: 0.98, best: { type: "rerope", found: 1 } },
-  { multiple: 8, none: 0, yarn: 1, best: { type: "self_extend", found: 1 } },
-  { multiple: 16, none: 0, yarn: 0.92, best: { type: "rerope", found: 1 } },
+  { multiple: 2, none: 0.9, yarn: 1, best: { type: "dual_chunk", found: 1 } },
+  { multiple: 4, none: 0.25, yarn: 0.99, best: { type: "rerope", found: 1 } },
+  { multiple: 8, none: 0.03, yarn: 1, best: { type: "self_extend", found: 1 } },
+  { multiple: 16, none: 0, yarn: 0.94, best: { type: "rerope", found: 1 } },
 ];
