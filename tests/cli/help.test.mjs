@@ -65,6 +65,9 @@ test("wrong usage ends with exit code 2 and a message", async () => {
     [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn"], /--scaling.*Needs a factor, for example yarn:4/],
     [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn:x"], /--scaling.*The factor must be a number from 1 up/],
     [["perplexity", "m.gguf", "a.txt", "--scaling", "yarn:4:x"], /The trained length must be an integer from 1 up/],
+    [["search", "m.gguf", "--lenght", "300"], /^error: unknown option '--lenght'.*Did you mean --length\?/s],
+    [["table", "a.json", "--outptu", "a.npy"], /^error: unknown option '--outptu'.*Did you mean --output\?/s],
+    [["table", "a.json"], /required option '-o, --output <file>' not specified/],
     [["plot"], /./],
   ];
   for (const [words, message] of cases) {

@@ -14,7 +14,7 @@ export const program =
  * @param options.input - text for stdin
  * @param options.path - of another program
  * @param options.until - sends Ctrl-C once this returns true for the text on stdout
- * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, and `hasRead`, which
+ * @returns a promise of `{ status, stdout, stderr }`, with `interrupt()`, which sends Ctrl-C, `said(pattern)`, a promise of a text on stderr, and `hasRead`, which
  * resolves when all input has been sent. A socket buffers about 0.2 MB, so with more input, the program must have
  * started to read.
  */
@@ -35,7 +35,14 @@ export function ropewalk(words, { input = "", until, cwd, env, path = program } 
   const ended = new Promise((resolve, reject) => {
     child.on("error", reject).on("close", (code, signal) => resolve({ status: code ?? signal, ...printed }));
   });
-  return Object.assign(ended, { hasRead, interrupt: () => child.kill("SIGINT") });
+  const said = (pattern) =>
+    new Promise((resolve, reject) => {
+      const check = () => pattern.test(printed.stderr) && resolve();
+      child.stderr.on("data", check);
+      child.on("close", () => reject(new Error(`not said: ${pattern}\n${printed.stderr}`)));
+      check();
+    });
+  return Object.assign(ended, { hasRead, said, interrupt: () => child.kill("SIGINT") });
 }
 
 /** Calls `use` with a temporary folder and removes it afterwards. */

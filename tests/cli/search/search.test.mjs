@@ -1,10 +1,13 @@
 // `ropewalk search`: its files, a search that goes on, and errors.
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { load } from "ropewalk";
+import { checkWarning, windowWarning } from "../../../build/package/apps/cli/search/judge_result.js";
 import { searchTexts } from "../../../examples/small_model/search_texts.mjs";
 import { ropewalk, withFolder } from "../program.mjs";
 
@@ -28,7 +31,7 @@ test("the config is read by the package, and a search that was interrupted gives
     assert.equal(first.status, 0, first.stderr);
     const result = JSON.parse(first.stdout);
     assert.deepEqual([result.evaluations, result.ended, result.output], [12, "evaluations", output]);
-    assert.deepEqual(result.compared.map(({ name }) => name), ["found", "linear", "ntk", "yarn"]); // prettier-ignore
+    assert.deepEqual(result.compared.map(({ name }) => name), ["found", "none", "linear", "ntk", "yarn", "dynamic_yarn"]); // prettier-ignore
     const written = await readFile(output, "utf8");
     assert.deepEqual(JSON.parse(written), result.rope);
     const model = await (await load()).model(small, { rope: JSON.parse(written), contextLength: LENGTH });
@@ -77,6 +80,50 @@ test("--whole-config keeps the other keys, and the model opens with it alone", (
     model.dispose();
   }));
 
+test("a model that doesn't find hidden numbers in its window is named before the search, and Ctrl-C says what is kept", () =>
+  withFolder(async (folder) => {
+    const [output, state] = ["out.json", "state.jsonl"].map((name) => join(folder, name));
+    const words = ["search", small, "--length", "800", "--threads", "1", "--count", "1", "-o", output];
+    const kept = /interrupted: .*state\.jsonl keeps [1-9]\d* candidates; the same command goes on\n$/;
+    for (const [more, message] of [
+      [["--state", state], kept],
+      [[], /interrupted: nothing is kept; --state keeps candidates in a file\n$/],
+    ]) {
+      const running = ropewalk([...words, ...more]);
+      const hasBegun = () =>
+        more.length === 0 ? true : existsSync(state) && readFileSync(state, "utf8").split("\n").length > 3;
+      await running.said(/warning: inside its window of 256 tokens the model gets only 0 % of hidden numbers right: the result means nothing; pass --texts/); // prettier-ignore
+      while (!hasBegun()) await setTimeout(20);
+      running.interrupt();
+      const { status, stderr } = await running;
+      assert.equal(status, 130, stderr);
+      assert.match(stderr, message);
+    }
+  }));
+
+test("a result that other texts don't confirm is named", () => {
+  const compared = (losses) =>
+    ["found", "none", "linear", "ntk", "yarn", "dynamic_yarn"].map((name, i) => ({
+      name,
+      ...(losses && { checked: { loss: losses[i], right: 1 } }),
+    }));
+  assert.equal(checkWarning(compared()), undefined);
+  assert.equal(checkWarning(compared([0.1, 4, 3, 0.2, 0.1, 0.3])), undefined);
+  assert.match(
+    checkWarning(compared([0.2026, 4, 3, 0.1877, 0.2, 0.1])),
+    /dynamic_yarn is better .*\(0\.1000 against 0\.2026\): .*fitted.*--count/,
+  );
+  assert.match(
+    checkWarning(compared([0.2, 0.15, 3, 1, 1, 1])),
+    /none is better .*\(0\.1500 against 0\.2000\), which needs no search/,
+  );
+  assert.match(
+    windowWarning({ window: 64, right: undefined }),
+    /no hidden number and its question fit into the model's window of 64 tokens/,
+  );
+  assert.equal(windowWarning({ window: 2048, right: 0.9 }), undefined);
+});
+
 test("wrong usage is refused before anything is searched", () =>
   withTexts(async (folder, texts) => {
     const output = ["-o", join(folder, "out.json")];
@@ -92,7 +139,11 @@ test("wrong usage is refused before anything is searched", () =>
       [["--texts", texts, "--state", texts, ...output], 2, /--state: is an input file/],
       [["--texts", join(folder, "none"), ...output], 1, /none: no such file/],
       [["--texts", texts, "--trained-length", "512", ...output], 2, /--length: must be above the trained length, 512/],
-      [["--needles", "60", ...output], 2, /--length: is too short for the numbers and questions/],
+      [
+        ["--needles", "20", ...output],
+        2,
+        /--length: is too short for the numbers and questions, which have \d+ tokens \(got 300\); use fewer --needles, or your own --texts/,
+      ],
     ];
     for (const [words, status, message] of cases) {
       const result = await search(...words);

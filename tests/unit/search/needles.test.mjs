@@ -77,6 +77,7 @@ describe("needleTexts()", () => {
 
   test("options are refused by name", async () => {
     const refused = [
+      [{ length: 0 }, "INVALID_ARGUMENT", "length"],
       [{ length: 255 }, "INVALID_ARGUMENT", "length"],
       [{ length: 300, needles: 64 }, "INVALID_ARGUMENT", "length"],
       [{ length: 4096, needles: 0 }, "INVALID_ARGUMENT", "needles"],

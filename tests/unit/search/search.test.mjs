@@ -77,6 +77,15 @@ describe("searchRope()", () => {
       assert.ok(result.loss <= compared.loss);
       assert.ok(compared.checked.right >= 0 && compared.checked.right <= 1);
     }
+    for (const [name, rope_scaling] of [
+      ["none", null],
+      ["dynamic_yarn", { ...scalings.yarn, rope_type: "dynamic_yarn", replace: true }],
+    ]) {
+      const one = result.compared.find((each) => each.name === name);
+      near(one.loss, one.checked.loss); // the same texts
+      if (rope_scaling === null) near(one.loss, (await lossesBy(model, { rope_scaling })).answers);
+      else assert.deepEqual(one.rope, { rope_scaling });
+    }
     for (const { factors } of evaluated) {
       assert.equal(factors.length, 16);
       assert.ok(factors.every((value, j) => value >= 1 && value <= 2 * factor && value >= (factors[j - 1] ?? 1)));

@@ -4,8 +4,9 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** Abort reason of work that Ctrl-C interrupted. */
 export class Interrupted extends Error {
-  constructor() {
-    super("interrupted");
+  /** @param kept - what is kept of the work */
+  constructor(kept?: string) {
+    super(kept === undefined ? "interrupted" : `interrupted: ${kept}`);
     this.name = "Interrupted";
   }
 }

@@ -15,7 +15,7 @@ import { addModels } from "./models/models.js";
 import { addPerplexity } from "./perplexity/perplexity.js";
 import { addPlot } from "./plot/plot.js";
 import { chooseHub } from "./hub_options.js";
-import { exitCodeOf, reportError } from "./report_error.js";
+import { exitCodeOf, firstProblem, reportError } from "./report_error.js";
 import { addSearch } from "./search/search.js";
 import { addServe } from "./serve/serve.js";
 import { addTable } from "./table.js";
@@ -71,7 +71,8 @@ export async function main(args: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help and version
-    reportError(terminal(), error, commandIn(program, args));
+    const command = commandIn(program, args);
+    reportError(terminal(), firstProblem(error, command), command);
     return exitCodeOf(error);
   }
 }

@@ -7,6 +7,22 @@ import { Interrupted } from "./interrupt.js";
 import { usageHint } from "./options_elsewhere.js";
 import type { Terminal } from "./terminal.js";
 
+/**
+ * What is wrong first: Commander looks for missing options before unknown ones, but `--outptu a.json` is an option that isn't known, and its
+ * value isn't missing.
+ */
+export function firstProblem(error: unknown, command: Command): unknown {
+  if (!(error instanceof CommanderError) || error.code !== "commander.missingMandatoryOptionValue") return error;
+  const unknown = command.args.find((word) => /^-./.test(word));
+  if (unknown === undefined) return error;
+  try {
+    // what Commander itself calls, with its suggestions; its types don't have it
+    return (command as unknown as { unknownOption(flag: string): never }).unknownOption(unknown);
+  } catch (better) {
+    return better;
+  }
+}
+
 /** Error codes that are caused by the arguments, wherever they're detected. */
 const USAGE_CODES: readonly RopewalkErrorCode[] = ["INVALID_ARGUMENT", "INVALID_POSITION", "INVALID_DTYPE"];
 

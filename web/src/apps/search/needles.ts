@@ -1,4 +1,5 @@
 // Texts of any length that hide numbers and ask for them at the end, for any model that can repeat what it has read.
+import * as advise from "../../core/base/advice.js";
 import { wholeNumber } from "../../core/base/checks.js";
 import { fail } from "../../core/base/errors.js";
 import { checkOptions, optionNames } from "../../core/base/options.js";
@@ -9,7 +10,7 @@ import type { SearchText, SearchTokenizer } from "./texts.js";
 
 /** Options of {@link needleTexts}. */
 export interface NeedleOptions {
-  /** Tokens of each text: 256 to 2^24. A text is at most this long, and shorter by less than a sentence. */
+  /** Tokens of each text, up to 2^24: enough for the numbers and questions. A text is at most this long, and shorter by less than a sentence. */
   length: number;
   /** Number of texts, from 1 (2). */
   count?: number;
@@ -30,7 +31,6 @@ const OPTIONS = optionNames<NeedleOptions>("needleTexts()", {
 });
 
 const MAX_NEEDLES = 64;
-const MIN_LENGTH = 256;
 
 /**
  * Makes texts that hide numbers ("The secret number of the copper lantern is 48213.") and ask for each at the end. The digits count.
@@ -39,7 +39,7 @@ const MIN_LENGTH = 256;
  */
 export async function needleTexts(tokenizer: SearchTokenizer, options: NeedleOptions): Promise<SearchText[]> {
   const { length, count = 2, needles = 8, seed = 1, filler } = checkOptions(options, OPTIONS);
-  wholeNumber(length, MIN_LENGTH, 2 ** 24, "length");
+  wholeNumber(length, 1, 2 ** 24, "length");
   wholeNumber(count, 1, 1000, "count");
   wholeNumber(needles, 1, MAX_NEEDLES, "needles");
   wholeNumber(seed, 0, 2 ** 32 - 1, "seed");
@@ -111,6 +111,7 @@ async function fitted(
       "INVALID_ARGUMENT",
       "length",
       `is too short for the numbers and questions, which have ${await tokensWith(0)} tokens (got ${length})`,
+      advise.other("hide fewer needles, or pass texts of your own"),
     );
   let [fits, tooMany] = [0, length + 1]; // a sentence has at least one token
   while (tooMany - fits > 1) {

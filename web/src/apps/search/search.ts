@@ -10,8 +10,7 @@ import { Evaluator, type SearchModel } from "./evaluate.js";
 import { type Candidate, evolve } from "./evolve.js";
 import { SeededRandom } from "./random.js";
 import {
-  COMPARED,
-  comparedScaling,
+  comparedScalings,
   foundRope,
   type FoundRope,
   keyOf,
@@ -72,7 +71,7 @@ export interface RopeSearchOptions {
 
 /** A scaling on the texts of a search. */
 export interface ComparedRope {
-  /** `found`, or a `rope_type`: linear (PI), ntk, yarn. */
+  /** `found`, `none` for the model as it is, or a `rope_type`: linear (PI), ntk, yarn, dynamic_yarn. */
   name: string;
   /** Overrides as `rw.model()` and `session.retune()` take them. */
   rope: RopeOverrides;
@@ -183,21 +182,23 @@ export async function searchRope(
         name: "found",
         overrides: { ...rope, rope_scaling: { ...rope.rope_scaling, replace: true } },
         measured: searchedOverrides(space, record.best),
-        loss: record.best.loss,
       },
-      ...COMPARED.map(({ name, rope_type }) => {
-        const overrides = { rope_scaling: comparedScaling(space, rope_type) };
-        return { name, overrides, measured: overrides, loss: record.lossByName(name) };
-      }),
+      ...comparedScalings(space).map(({ name, rope: overrides }) => ({ name, overrides, measured: overrides })),
     ];
     const compared: ComparedRope[] = [];
-    for (const { name, overrides, measured, loss } of named) {
+    for (const { name, overrides, measured } of named) {
+      const loss = name === "found" ? record.best.loss : (record.lossByName(name) ?? (await lossOf(measured)));
       const checked = checkTexts && (await evaluator.measured(measured, checkTexts));
       compared.push({ name, rope: overrides, loss, ...(checked && { checked }) });
     }
     return { rope, loss: record.best.loss, compared, ...record.counts, ended };
   } finally {
     await evaluator.dispose();
+  }
+
+  async function lossOf(overrides: RopeOverrides): Promise<number> {
+    const { sums } = await evaluator.sums(overrides, record.texts, Infinity);
+    return sums.reduce((total, sum) => total + sum, 0) / record.weight;
   }
 
   async function evaluate({ factors, attention_factor, bound }: Candidate): Promise<SearchEvaluation> {
@@ -248,8 +249,9 @@ class Record {
     return Math.min(...this.#all.flatMap(({ candidate, loss }) => (candidate.name === undefined ? [] : [loss])));
   }
 
-  lossByName(name: string): number {
-    return this.#all.find(({ candidate }) => candidate.name === name)!.loss;
+  /** The loss of a scaling that the search starts from. */
+  lossByName(name: string): number | undefined {
+    return this.#all.find(({ candidate }) => candidate.name === name)?.loss;
   }
 
   get counts(): { evaluations: number; abandoned: number } {

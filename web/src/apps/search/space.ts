@@ -42,12 +42,22 @@ export interface SearchSpace {
 /** Scalings that are the same at every length and have no attention factor. Searched factors come on top of them. */
 const EXTENDABLE: readonly RopeType[] = ["default", "linear", "llama3", "ntk", "ntk_alpha", "ntk_by_parts"];
 
-/** The scalings that found factors are compared with. @internal */
-export const COMPARED: readonly { readonly name: string; readonly rope_type: RopeType }[] = [
-  { name: "linear", rope_type: "linear" },
-  { name: "ntk", rope_type: "ntk" },
-  { name: "yarn", rope_type: "yarn" },
-];
+/** The known scalings that a search starts from. @internal */
+export const STARTS = ["linear", "ntk", "yarn"] as const satisfies RopeType[];
+
+/** What found factors are compared with: the model as it is, what the search starts from, and a scaling that follows the length. @internal */
+export function comparedScalings(space: SearchSpace): { name: string; rope: RopeOverrides }[] {
+  const known = [...STARTS, "dynamic_yarn"] as const;
+  return [
+    { name: "none", rope: ownRope(space.rope) },
+    ...known.map((name) => ({ name, rope: { rope_scaling: comparedScaling(space, name) } })),
+  ];
+}
+
+/** The model's own RoPE, as overrides of any other. @internal */
+export const ownRope = ({ rope_scaling }: Readonly<RopeConfig>): RopeOverrides => ({
+  rope_scaling: rope_scaling === undefined ? null : { ...rope_scaling, replace: true },
+});
 
 /**
  * The space of a model at a length.
@@ -122,11 +132,11 @@ function planOf(rw: Ropewalk, config: RopeConfig, length = 1): ReturnType<Return
 
 /** Overrides with which a known scaling reaches the length. @internal */
 export function comparedScaling({ factor, trainedLength }: SearchSpace, rope_type: RopeType): ScalingOverrides {
-  const original = rope_type === "yarn" ? { original_max_position_embeddings: trainedLength } : {};
+  const original = rope_type.endsWith("yarn") ? { original_max_position_embeddings: trainedLength } : {};
   return { rope_type, factor, ...original, replace: true };
 }
 
-/** The scalings that a search starts from: those compared, YaRN that keeps more pairs, and LongRoPE2's for critical pairs around the theoretical one. @internal */
+/** The scalings that a search starts from: known ones, YaRN that keeps more pairs, and LongRoPE2's for critical pairs around the theoretical one. @internal */
 export function seeds(rw: Ropewalk, space: SearchSpace): NamedFactors[] {
   const { rope, length, factor, pairs, plain, critical, trainedLength } = space;
   const of = (name: string, scaling: ScalingOverrides): NamedFactors => {
@@ -139,7 +149,7 @@ export function seeds(rw: Ropewalk, space: SearchSpace): NamedFactors[] {
   };
   const yarn = comparedScaling(space, "yarn");
   const known = [
-    ...COMPARED.map(({ name, rope_type }) => of(name, comparedScaling(space, rope_type))),
+    ...STARTS.map((name) => of(name, comparedScaling(space, name))),
     ...[16, 8, 4].map((beta_fast) => of(`yarn from ${beta_fast} rotations`, { ...yarn, beta_fast })),
   ];
   const attention_factor = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength)); // LongRoPE's

@@ -1,15 +1,16 @@
 // `ropewalk search`: searches a longrope scaling with which a model reads a length, and writes it as keys of a config.json.
 import * as advise from "../../../core/base/advice.js";
 import type { Command } from "commander";
-import { fail } from "../../../core/base/errors.js";
-import { load, type Model } from "../../../index.node.js";
+import { fail, RopewalkError } from "../../../core/base/errors.js";
+import { load, type Model, type Ropewalk } from "../../../index.node.js";
 import { needleTexts } from "../../search/needles.js";
 import { type RopeSearchResult, searchRope } from "../../search/search.js";
 import type { SearchText } from "../../search/texts.js";
+import { type FoundInWindow, foundInWindow } from "../../search/window.js";
 import { refuseInputs } from "../command_inputs.js";
 import { warningExceptLength } from "../command_words.js";
 import { readTextFile } from "../input_file.js";
-import { interruptible } from "../interrupt.js";
+import { Interrupted, interruptible } from "../interrupt.js";
 import { type KvFlags, kvOption } from "../kv_option.js";
 import { modelOptions, requireText, withModel } from "../loaded_model.js";
 import { parseDuration, parseInteger, parseNumber, parseTokens } from "../options.js";
@@ -17,6 +18,7 @@ import { checkOutputFile, writeFileAtomically } from "../output_file.js";
 import { type QuantizeFlags, quantizeOption } from "../quantize_option.js";
 import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
+import { checkWarning, windowWarning } from "./judge_result.js";
 import { openState } from "./state_file.js";
 import { readTexts } from "./texts_file.js";
 import { type ConfigFile, configWith, readModelConfig } from "./whole_config.js";
@@ -40,7 +42,8 @@ interface Flags extends ThreadFlags, KvFlags, QuantizeFlags {
 
 const EXAMPLES = `
 Candidates are mutations and mixtures of PI, NTK-aware, YaRN and LongRoPE2's scalings. Each reads all texts, unless its losses so far are already too
-high. Without --texts, the texts hide numbers and ask for them at the end; others of this kind check the result.
+high. Without --texts, the texts hide numbers and ask for them at the end, which a model must be able to answer inside its window; others of this
+kind check the result.
 With --state, a search that was interrupted goes on when the same command is given again.
 
 Lines of --texts and --check-texts are JSON lists of pieces: strings, and {"answer": string} for those that count.
@@ -114,6 +117,9 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
   const options = await modelOptions(flags, flags.length, signal);
   const search = async (model: Model): Promise<void> => {
     requireText(model);
+    const inWindow = await makers.inWindow(rw, model, signal);
+    const warning = inWindow && windowWarning(inWindow);
+    if (warning !== undefined) terminal.note(warning);
     const texts = await makers.texts(model);
     const checkTexts = await makers.checkTexts(model);
     const { length, trainedLength, otherTokens, seed } = flags;
@@ -135,7 +141,9 @@ async function run(terminal: Terminal, source: string, flags: Flags, signal: Abo
         ...(flags.evaluations !== undefined && { evaluations: flags.evaluations }),
         ...(flags.time !== undefined && { seconds: flags.time }),
       }),
-    );
+    ).catch((error: unknown) => {
+      throw error instanceof Interrupted ? new Interrupted(state.kept()) : error;
+    });
     await writeResult(terminal, flags.output, result, config);
   };
   await withModel(terminal, rw, source, options, search, warningExceptLength);
@@ -153,24 +161,35 @@ function checkFlags({ texts, checkTexts, text, count, needles }: Flags): void {
 interface TextMakers {
   texts(model: Model): Promise<SearchText[]>;
   checkTexts(model: Model): Promise<SearchText[] | undefined>;
+  /** Whether the model finds what the texts hide, inside its window; undefined for texts of one's own. */
+  inWindow(rw: Ropewalk, model: Model, signal: AbortSignal): Promise<FoundInWindow | undefined>;
 }
 
 async function textsOf({ texts, checkTexts, text, ...flags }: Flags): Promise<TextMakers> {
   if (texts !== undefined) {
     const [given, check] = [await readTexts(texts), checkTexts === undefined ? undefined : await readTexts(checkTexts)];
-    return { texts: () => Promise.resolve(given), checkTexts: () => Promise.resolve(check) };
+    return {
+      texts: () => Promise.resolve(given),
+      checkTexts: () => Promise.resolve(check),
+      inWindow: () => Promise.resolve(undefined),
+    };
   }
   const filler = text === undefined ? undefined : await readTextFile(text);
-  const { length, seed, count, needles } = flags;
+  const { length, seed, count, needles, trainedLength } = flags;
+  const hidden = { length, ...(needles !== undefined && { needles }), ...(filler !== undefined && { filler }) };
   const made = ({ tokenizer }: Model, textSeed: number): Promise<SearchText[]> =>
-    needleTexts(tokenizer, {
-      length,
-      seed: textSeed,
-      ...(count !== undefined && { count }),
-      ...(needles !== undefined && { needles }),
-      ...(filler !== undefined && { filler }),
-    });
-  return { texts: (model) => made(model, seed), checkTexts: (model) => made(model, seed + 1) };
+    needleTexts(tokenizer, { ...hidden, seed: textSeed, ...(count !== undefined && { count }) }).catch(withFlags);
+  return {
+    texts: (model) => made(model, seed),
+    checkTexts: (model) => made(model, seed + 1),
+    inWindow: (rw, model, signal) => foundInWindow(rw, model, { ...hidden, seed, trainedLength, signal }),
+  };
+}
+
+/** Rejects with an error of needleTexts(), whose advice names options. */
+function withFlags(error: unknown): never {
+  if (!(error instanceof RopewalkError) || error.field !== "length") throw error;
+  return fail(error.code, error.field, error.problem, advise.other("use fewer --needles, or your own --texts"));
 }
 
 async function writeResult(
@@ -192,5 +211,7 @@ async function writeResult(
   const head = ["scaling", "loss (nats)", ...(hasCheck ? ["answers in other texts", "right"] : [])];
   terminal.print(terminal.table(rows, { head, align: "lr" }));
   const reason = ended === "time" ? ", until the time was over" : "";
+  const warning = checkWarning(compared);
+  if (warning !== undefined) terminal.note(warning);
   terminal.print(`\n${output}: longrope, ${evaluations} candidates, ${abandoned} of them given up early${reason}`);
 }

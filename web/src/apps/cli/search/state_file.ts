@@ -25,6 +25,8 @@ export interface SearchState {
   readonly evaluated: readonly SearchEvaluation[];
   /** Writes another one. */
   readonly keep: (evaluation: SearchEvaluation) => void;
+  /** What is kept, for someone who interrupts the search. */
+  readonly kept: () => string;
 }
 
 const VERSION = 1;
@@ -34,7 +36,8 @@ const VERSION = 1;
  * @throws RopewalkError INVALID_ARGUMENT (the file is of another search, or can't be written), INVALID_FILE
  */
 export async function openState(path: string | undefined, identity: SearchIdentity): Promise<SearchState> {
-  if (path === undefined) return { evaluated: [], keep: () => undefined };
+  if (path === undefined)
+    return { evaluated: [], keep: () => undefined, kept: () => "nothing is kept; --state keeps candidates in a file" };
   const head = JSON.stringify({ "ropewalk search": VERSION, of: fingerprintOf(identity) });
   const lines = existsSync(path) ? (await readTextFile(path)).split("\n") : [""];
   const rest = lines.pop()!; // of a line that was being written when the program ended
@@ -49,9 +52,14 @@ export async function openState(path: string | undefined, identity: SearchIdenti
   if (lines.length === 0 && rest !== "")
     fail("INVALID_ARGUMENT", "--state", `${path} isn't the state of a search`, advise.other("name another file"));
   writing(path, () => writeFileSync(path, [head, ...lines.slice(1), ""].join("\n")));
+  let count = evaluated.length;
   return {
     evaluated,
-    keep: (evaluation) => writing(path, () => appendFileSync(path, `${JSON.stringify(evaluation)}\n`)),
+    keep: (evaluation) => {
+      writing(path, () => appendFileSync(path, `${JSON.stringify(evaluation)}\n`));
+      count++;
+    },
+    kept: () => `${path} keeps ${count} candidates; the same command goes on`,
   };
 }
 
