@@ -16,7 +16,7 @@ export const CACHES = [
 ];
 
 /** ln of the probabilities of all tokens. */
-function logProbabilities(logits) {
+export function logProbabilities(logits) {
   let largest = -Infinity;
   for (const logit of logits) largest = Math.max(largest, logit);
   let sum = 0;
@@ -25,13 +25,13 @@ function logProbabilities(logits) {
   return logits.map((logit) => logit - shift);
 }
 
-function divergence(exact, other) {
+export function divergence(exact, other) {
   let sum = 0;
   for (let i = 0; i < exact.length; i++) sum += Math.exp(exact[i]) * (exact[i] - other[i]);
   return Math.max(0, sum); // the rounding of logits can make it negative
 }
 
-const largestAt = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+export const largestAt = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 
 /** Calls `use` with the logarithms of probabilities after each token. */
 async function readText(model, tokens, use) {
