@@ -1,4 +1,4 @@
-// For SIMD kernels: multiply-add with two roundings or with the relaxed instruction, and loops that aren't unrolled.
+// For SIMD kernels: multiply-add with two roundings or with the relaxed instruction, and loops that are unrolled or aren't.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -6,8 +6,11 @@
 // Before a loop that is larger, and no faster, when the compiler unrolls it.
 #ifdef __clang__
 #define ROPEWALK_ROLLED _Pragma("clang loop unroll(disable)")
+// Before a loop with a constant number of steps that is faster without a loop, and too large for the compiler to see that.
+#define ROPEWALK_UNROLLED _Pragma("clang loop unroll(full)")
 #else
 #define ROPEWALK_ROLLED
+#define ROPEWALK_UNROLLED
 #endif
 
 namespace ropewalk {

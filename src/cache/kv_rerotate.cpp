@@ -14,6 +14,10 @@ namespace {
 // Operations per pair (thread_pool.h).
 constexpr std::int64_t kPairWork = 8;
 
+// What is read ahead at a time. Eight keys of 128 floats, while a page has 32 of each head: the arithmetic of a piece overlaps with the
+// loads of the next one, which it wouldn't if they were hundreds of lines away.
+constexpr int kPieceBytes = 4096;
+
 // The keys of a layer in a page are contiguous, head after head. Whether the lines of a head are read ahead of its rotation is chosen by
 // measuring (walk.h), over many pages at a time: what a walk gains in a stream of pages doesn't show in one of them.
 WalkChoice page_walks[kRotations][kDTypes];
@@ -147,12 +151,16 @@ void KeyRerotation::rotate_in_place(const RotateKernels& rotate_kernels, const P
   const int type = static_cast<int>(geometry_->type()), pairs = plan_->rotary_dim / 2;
   const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation())][type];
   const std::size_t row_start = static_cast<std::size_t>(row) * pairs;
-  const HeadOrder order = walk == Walk::in_order ? HeadOrder::one : HeadOrder::pairs;
+  const int step = walk == Walk::read_ahead ? std::max(1, kPieceBytes / static_cast<int>(layer.row_bytes)) : run.count;
   for (int head = 0; head < layer.heads; ++head) {
     char* stored = page + layer.key_offset + layer.row(head, run.first);
-    if (walk == Walk::read_ahead) touch_lines(stored, static_cast<std::ptrdiff_t>(run.count * layer.row_bytes));
-    char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
-    kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[row_start], &sin_[row_start], pairs, run.count, order});
+    for (int first = 0; first < run.count; first += step, stored += step * layer.row_bytes) {
+      const int count = std::min(step, run.count - first);
+      if (walk == Walk::read_ahead) touch_lines(stored, static_cast<std::ptrdiff_t>(count * layer.row_bytes));
+      char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
+      const std::size_t at = row_start + static_cast<std::size_t>(first) * pairs;
+      kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[at], &sin_[at], pairs, count, HeadOrder::one});
+    }
   }
 }
 

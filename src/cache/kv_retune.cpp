@@ -156,7 +156,8 @@ Status retune_keys(KvStorage& storage, const KvRetune& change) {
   }
   for (std::size_t index = 0; index < count; ++index) {
     const KeyChange& key_change = changes[index];
-    static_cast<void>(storage.rerotation.prepare(storage.geometry, key_change.from, key_change.to));
+    // make_key_changes() has prepared the last one
+    if (count > 1) static_cast<void>(storage.rerotation.prepare(storage.geometry, key_change.from, key_change.to));
     storage.rerotate(storage.sequences[key_change.sequence], key_change.rope, move_of(change, key_change.sequence));
   }
   if (change.positions != nullptr) {

@@ -45,6 +45,8 @@ TensorStrides strides_of(const HeadTensor& tensor, const Strides* strides) {
 struct HeadRange {
   std::int64_t first;  // from the start of the tensor
   std::int64_t stride;
+  std::int64_t token_stride = 0;  // to the same head of the next token
+  bool operator==(const HeadRange&) const = default;
 };
 
 class Walker {
@@ -67,6 +69,26 @@ class Walker {
       const int heads = std::min(step, count - head);
       if (reads_ahead) touch_lines(from, heads * head_bytes_);
       rotate_run(rows, row + head * row_stride, row_stride, from, source.stride, to, target.stride, heads, order_of(walk));
+    }
+  }
+
+  // All heads of tokens that have a row each. In a cache, a kernel takes so little time for a token that what is done between two matters.
+  void rotate_tokens(const Rows& rows, std::ptrdiff_t row, HeadRange source, HeadRange target, int tokens, Walk walk) const {
+    const int heads = tensor_.shape.heads, pairs = span_.size / 2;
+    if (walk != Walk::read_ahead && tensor_.source == tensor_.target && source == target) {
+      char* span = static_cast<char*>(tensor_.target) + static_cast<std::size_t>(target.first) + span_.offset * size_;
+      const auto stride = static_cast<std::ptrdiff_t>(target.stride / size_);
+      HeadRun run = {span, span, stride, stride, 0, rows.cos + row, rows.sin + row, pairs, heads, order_of(walk)};
+      for (int token = 0; token < tokens; ++token, run.cos += pairs, run.sin += pairs) {
+        kernel_(run);
+        run.source = run.target = span += target.token_stride;
+      }
+      return;
+    }
+    for (int token = 0; token < tokens; ++token, row += pairs) {
+      rotate(rows, row, 0, source, target, heads, walk);
+      source.first += source.token_stride;
+      target.first += target.token_stride;
     }
   }
 
@@ -149,11 +171,8 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
     const std::ptrdiff_t first_row = (rows.per_batch ? batch * static_cast<std::ptrdiff_t>(block.count) : 0) * pairs;
     const auto rotate_tokens = [&](int first, int last, Walk walk) {
       if (!runs_over_tokens) {
-        for (int token = first; token < last; ++token) {
-          walker.rotate(rows, first_row + token * pairs, 0, {start(source, batch, token, 0), source.head},
-                        {start(target, batch, token, 0), target.head}, shape.heads, walk);
-        }
-        return;
+        return walker.rotate_tokens(rows, first_row + first * pairs, {start(source, batch, first, 0), source.head, source.token},
+                                    {start(target, batch, first, 0), target.head, target.token}, last - first, walk);
       }
       for (int head = 0; head < shape.heads; ++head) {
         walker.rotate(rows, first_row + first * pairs, pairs, {start(source, batch, first, head), source.token},

@@ -104,19 +104,23 @@ struct SpreadRow {
   float sin[2 * Pairs];
 };
 
-// Rotates eight contiguous heads of interleaved pairs, without taking the pairs apart: (x', y') = (x, y) · (cos, cos) + (y, x) · (−sin,
-// sin). A vector is shuffled once, not twice. x · cos + y · (−sin) has the bits of x · cos − y · sin.
-template <class Arithmetic, int Pairs>
-inline void rotate_eight_interleaved(float* heads, const SpreadRow<Pairs>& row) {
-  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += 8) {
-    const F32x8 c = load8(row.cos + i), s = load8(row.sin + i);
-    const auto rotate = [](float* at, v128_t cos, v128_t sin) {
-      const v128_t xy = wasm_v128_load(at);
-      wasm_v128_store(at, Arithmetic::add_product(wasm_f32x4_mul(xy, cos), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), sin));
-    };
-    for (int head = 0; head < 8; ++head) {
-      rotate(heads + head * 2 * Pairs + i, c.low, s.low);
-      rotate(heads + head * 2 * Pairs + i + 4, c.high, s.high);
+// Rotates heads of interleaved pairs that share a row, without taking the pairs apart: (x', y') = (x, y) · (cos, cos) + (y, x) · (−sin,
+// sin). A vector is shuffled once, not twice. x · cos + y · (−sin) has the bits of x · cos − y · sin. `Vectors` of the row stay in
+// registers.
+template <class Arithmetic, int Heads, int Vectors, int Pairs>
+inline void rotate_spread(float* heads, std::ptrdiff_t stride, const SpreadRow<Pairs>& row) {
+  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += 4 * Vectors) {
+    v128_t c[Vectors], s[Vectors];
+    for (int k = 0; k < Vectors; ++k) {
+      c[k] = wasm_v128_load(row.cos + i + 4 * k);
+      s[k] = wasm_v128_load(row.sin + i + 4 * k);
+    }
+    ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
+      for (int k = 0; k < Vectors; ++k) {
+        float* at = heads + head * stride + i + 4 * k;
+        const v128_t xy = wasm_v128_load(at);
+        wasm_v128_store(at, Arithmetic::add_product(wasm_f32x4_mul(xy, c[k]), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s[k]));
+      }
     }
   }
 }
@@ -131,9 +135,13 @@ int rotate_groups(const HeadRun& run) {
   int head = 0;
   if constexpr (std::is_same_v<Pairing, Half>) {
     for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_two_halves<Arithmetic, Pairs>(heads, stride, cos, sin);
-  } else if (count >= 8 && stride == 2 * Pairs) {
+  } else if (count >= 4) {  // else spreading the row costs more than it saves
     const SpreadRow<Pairs> row(cos, sin);
-    for (; head + 8 <= count; head += 8, heads += 16 * Pairs) rotate_eight_interleaved<Arithmetic, Pairs>(heads, row);
+    if (run.order == HeadOrder::groups && stride == 2 * Pairs) {  // a constant distance, so that all addresses are one register
+      constexpr int kVectors = Pairs == 64 ? 4 : 2;               // two are slower, but the loop is small
+      for (; head + 8 <= count; head += 8, heads += 16 * Pairs) rotate_spread<Arithmetic, 8, kVectors>(heads, 2 * Pairs, row);
+    }
+    for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_spread<Arithmetic, 2, 4>(heads, stride, row);
   }
   return head;
 }
@@ -154,7 +162,7 @@ int rotate_in_order(const HeadRun& run) {
 // Rotates what has a kernel with a constant number of pairs, and returns how many heads that is.
 template <class Arithmetic, class Pairing, int Pairs>
 int rotate_constant(const HeadRun& run) {
-  if (run.order == HeadOrder::groups && run.row_stride == 0) return rotate_groups<Arithmetic, Pairing, Pairs>(run);
+  if (run.order != HeadOrder::one && run.row_stride == 0) return rotate_groups<Arithmetic, Pairing, Pairs>(run);
   if constexpr (std::is_same_v<Pairing, Half>) {
     if (run.order == HeadOrder::one && Pairs == 64) return rotate_in_order<Arithmetic, Pairs>(run);
   }
