@@ -7,6 +7,7 @@ target_compile_options(ropewalk PRIVATE -msimd128)
 # Optimized for size, except in the hot loops. These use SIMD intrinsics. The compiler would only vectorize their tails, which doubles the code.
 # (Tiles of sums stay in registers only if their loops are unrolled.)
 set_source_files_properties(
+  src/attention/kernels/attention_channels_wasmsimd.cpp
   src/attention/kernels/attention_relaxed.cpp
   src/attention/kernels/attention_wasmsimd.cpp
   src/matmul/matmul.cpp

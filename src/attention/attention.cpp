@@ -50,21 +50,18 @@ Status Attention::attend(std::span<const AttentionRequest> requests) {
   };
   const int threads = thread_pool().threads();
   std::int64_t tiles = 0, work = 0;
-  bool is_divisible = true;
   per_thread_ = {};
   for (const AttentionRequest& request : requests) {
     if (const Status status = check_attention(request.kv, request.queries, request.positions, request.options); status != Status::ok)
       return status;
     const Pass pass = pass_of(request);
     if (requests.size() == 1 && threads > 1 && pass.can_split()) return attend_chunks(pass);
-    per_thread_ = {std::max(per_thread_.floats, pass.memory_floats()), std::max(per_thread_.rows, pass.rows())};
+    per_thread_.include(pass);
     tiles += pass.tiles();
     work += pass.tiles() * pass.work();
-    // The rows of a rope are cached in the rope, which one thread uses at a time.
-    is_divisible = is_divisible && request.options.position.scheme != PositionScheme::rope;
   }
   if (tiles == 0) return Status::ok;
-  const int parts = is_divisible ? parts_of(tiles, work / tiles) : 1;
+  const int parts = parts_of(tiles, work / tiles);
   if (!reserve(parts == 1 ? 1 : threads)) return Status::out_of_memory;
   in_parallel(parts, [&](int part, int thread) {
     auto [first, last] = part_range(tiles, parts, part);
@@ -88,7 +85,8 @@ Status Attention::weights(const KeyValues& kv, const Queries& query, const Posit
   if (query.tokens != 1) return Status::query_shape_out_of_range;
   if (const Status status = check_attention(kv, query, positions, options); status != Status::ok) return status;
   const Pass pass(*kernels_, *rotate_kernels_, kv, query, positions, options);
-  per_thread_ = {pass.memory_floats(), pass.rows()};
+  per_thread_ = {};
+  per_thread_.include(pass);
   if (!reserve(1)) return Status::out_of_memory;
   Pass own = on_thread(pass, 0);
   for (std::int64_t i = 0; i < pass.tiles(); ++i) {
@@ -98,13 +96,23 @@ Status Attention::weights(const KeyValues& kv, const Queries& query, const Posit
   return Status::ok;
 }
 
+void Attention::Memory::include(const Pass& pass) {
+  floats = std::max(floats, pass.memory_floats());
+  rows = std::max(rows, pass.rows());
+  pairs = std::max(pairs, pass.pairs());
+}
+
 bool Attention::reserve(int threads) {
+  for (int thread = 0; thread < threads; ++thread) {
+    if (!rows_[thread].reserve(per_thread_.pairs)) return false;
+  }
   return memory_.resize(threads * per_thread_.floats) && states_.resize(std::uint64_t{2} * threads * per_thread_.rows);
 }
 
 Pass Attention::on_thread(const Pass& pass, int thread) {
   Pass own = pass;
-  own.use_memory(memory_.data() + thread * per_thread_.floats, states_.data() + std::ptrdiff_t{2} * thread * per_thread_.rows);
+  own.use_memory(memory_.data() + thread * per_thread_.floats, states_.data() + std::ptrdiff_t{2} * thread * per_thread_.rows,
+                 rows_[thread]);
   return own;
 }
 
@@ -113,7 +121,8 @@ Status Attention::attend_chunks(const Pass& pass) {
   const int tiles = static_cast<int>(pass.tiles()), rows = tiles * pass.rows();
   const std::uint64_t floats = static_cast<std::uint64_t>(rows) * pass.dim();
   const int max_chunks = static_cast<int>(std::max<std::uint64_t>(1, kChunkFloats / floats));
-  per_thread_ = {pass.memory_floats(), pass.rows()};
+  per_thread_ = {};
+  per_thread_.include(pass);
   const bool has_memory = reserve(thread_pool().threads()) && chunk_sums_.resize((max_chunks + 1) * floats) &&
                           chunk_states_.resize((std::uint64_t{1} + max_chunks) * rows);
   if (!has_memory) return Status::out_of_memory;

@@ -11,6 +11,7 @@
 
 #include "attention/attention_types.h"
 #include "attention/kernels/attention_kernels.h"
+#include "base/thread_pool.h"
 
 namespace ropewalk {
 
@@ -52,6 +53,8 @@ class Attention {
   struct Memory {
     std::uint64_t floats = 0;
     int rows = 0;
+    int pairs = 0;  // of a rope
+    void include(const Pass& pass);
   };
   bool reserve(int threads);
   Pass on_thread(const Pass& pass, int thread);
@@ -60,7 +63,8 @@ class Attention {
   const AttentionKernels* kernels_ = &fastest_attention_kernels();
   const RotateKernels* rotate_kernels_ = &fastest_rotate_kernels();
   Memory per_thread_;
-  Buffer<float> memory_;  // of each thread
+  CosSinRows rows_[ThreadPool::kMaxThreads];  // of each thread
+  Buffer<float> memory_;                      // of each thread
   Buffer<SoftmaxState> states_;
   Buffer<float> chunk_sums_;  // [1 + chunks][rows][dim]: the total, and the chunks that are computed at a time
   Buffer<SoftmaxState> chunk_states_;

@@ -1,5 +1,7 @@
 #include "attention/attention_encoding.h"
 
+#include <wasm_simd128.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -65,6 +67,27 @@ Status check_bias(const PositionEncoding& encoding, int heads) {
                                                                                            : Status::position_bias_out_of_range;
 }
 
+// [kBlockTokens][floats] to [floats][kBlockTokens].
+void transpose(const float* rows, int floats, float* columns) {
+  const auto load = [&](int token, int i) { return wasm_v128_load(rows + token * floats + i); };
+  int i = 0;
+  for (; i + 4 <= floats; i += 4) {
+    for (int token = 0; token < kBlockTokens; token += 4) {
+      const v128_t a = load(token, i), b = load(token + 1, i), c = load(token + 2, i), d = load(token + 3, i);
+      const v128_t low_ab = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), high_ab = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7);
+      const v128_t low_cd = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5), high_cd = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
+      float* to = columns + i * kBlockTokens + token;
+      wasm_v128_store(to, wasm_i64x2_shuffle(low_ab, low_cd, 0, 2));
+      wasm_v128_store(to + kBlockTokens, wasm_i64x2_shuffle(low_ab, low_cd, 1, 3));
+      wasm_v128_store(to + 2 * kBlockTokens, wasm_i64x2_shuffle(high_ab, high_cd, 0, 2));
+      wasm_v128_store(to + 3 * kBlockTokens, wasm_i64x2_shuffle(high_ab, high_cd, 1, 3));
+    }
+  }
+  for (; i < floats; ++i) {
+    for (int token = 0; token < kBlockTokens; ++token) columns[i * kBlockTokens + token] = rows[token * floats + i];
+  }
+}
+
 }  // namespace
 
 KeyPositions key_positions(const KeyValues& kv, int first) {
@@ -103,13 +126,15 @@ std::uint64_t Encoder::memory_floats(const PositionEncoding& encoding, int head_
   return static_cast<std::uint64_t>(kBlockTokens) * padded_dim(head_dim) + (encoding.scheme == PositionScheme::alibi ? heads : 0);
 }
 
-void Encoder::prepare(float* memory, int head_dim, int heads) {
+void Encoder::prepare(float* memory, CosSinRows& rows, int head_dim, int heads) {
+  rows_ = &rows;
   head_dim_ = head_dim;
   heads_ = heads;
   encodes_rows_ = encoding_.scheme == PositionScheme::rope || adds_rows(encoding_.scheme);
   if (encoding_.scheme == PositionScheme::rope) {
+    static_cast<void>(rows.share(encoding_.rope->rows()));  // has the memory
     cos_ = memory;
-    sin_ = memory + static_cast<std::size_t>(kBlockTokens) * (encoding_.rope->plan().rotary_dim / 2);
+    sin_ = memory + static_cast<std::ptrdiff_t>(kBlockTokens) * pairs();
   }
   table_ = memory;
   if (encoding_.scheme == PositionScheme::alibi) {
@@ -122,23 +147,24 @@ void Encoder::prepare(float* memory, int head_dim, int heads) {
   }
 }
 
-void Encoder::use_rows(const Positions& positions, int first, int count, Role role, int part) {
+void Encoder::write_rows(const Positions& positions, int first, int count, Role role, int part, float* memory) const {
+  float* sin = memory + (sin_ - cos_);
   if (const PositionMap map = encoding_.map()) {
     double mapped[kBlockTokens];
     for (int n = 0; n < count; ++n) {
       const double position = positions.at(0, 0, first + n);
       mapped[n] = role == Role::query ? map.query_position(part, position) : map.key_position(part, position);
     }
-    encoding_.rope->write_rows({0, mapped, 1, 1, count}, {0, 0, count}, {role, false}, cos_, sin_);
+    ropewalk::write_rows(*rows_, {0, mapped, 1, 1, count}, {0, 0, count}, {role, false}, memory, sin);
     return;
   }
   if (encoding_.scheme == PositionScheme::rope) {
-    encoding_.rope->write_rows(positions, {0, first, count}, {role, false}, cos_, sin_);
+    ropewalk::write_rows(*rows_, positions, {0, first, count}, {role, false}, memory, sin);
     return;
   }
   for (int token = 0; token < count; ++token) {
     const double position = positions.at(0, 0, first + token);
-    float* row = table_ + static_cast<std::ptrdiff_t>(token) * head_dim_;
+    float* row = memory + static_cast<std::ptrdiff_t>(token) * head_dim_;
     if (encoding_.scheme == PositionScheme::sinusoidal) {
       static_cast<void>(sinusoidal_row(position, encoding_.base, head_dim_, row));  // check_sinusoidal() has checked the range
     } else {
@@ -152,10 +178,9 @@ bool Encoder::encodes_all() const { return encoding_.scheme != PositionScheme::r
 void Encoder::encode(const EncodedRows& rows, bool share_row) const {
   if (encoding_.scheme == PositionScheme::rope) {
     const FrequencyPlan& plan = encoding_.rope->plan();
-    const int pairs = plan.rotary_dim / 2;
     const RotateKernel kernel = kernels_.rotate[static_cast<int>(rotation_of(plan.pairing, false))][static_cast<int>(DType::f32)];
     kernel({rows.source + plan.rotary_offset, rows.target + plan.rotary_offset, rows.source_stride, rows.target_stride,
-            share_row ? 0 : pairs, cos_, sin_, pairs, rows.count});
+            share_row ? 0 : pairs(), cos_, sin_, pairs(), rows.count});
     return;
   }
   for (int row = 0; row < rows.count; ++row) {
@@ -167,13 +192,37 @@ void Encoder::encode(const EncodedRows& rows, bool share_row) const {
 void Encoder::use_keys(const KeyPositions& at, int count, int part) {
   key_count_ = count;
   bucket_position_ = NAN;
-  if (encodes_rows_) return use_rows(at.positions, at.first, count, Role::key, part);
+  if (encodes_rows_) return write_rows(at.positions, at.first, count, Role::key, part, table_);
   for (int n = 0; n < count; ++n) key_position_[n] = at.positions.at(0, 0, at.first + n);
+}
+
+void Encoder::use_channels(const KeyPositions& at, int part, float* memory) {
+  const bool is_rope = encoding_.scheme == PositionScheme::rope;
+  const int floats = is_rope ? pairs() : head_dim_;
+  write_rows(at.positions, at.first, kBlockTokens, Role::key, part, memory);
+  transpose(memory, floats, table_);
+  if (is_rope) transpose(memory + (sin_ - cos_), floats, sin_);
+}
+
+ChannelRotation Encoder::rotation() const {
+  if (encoding_.scheme != PositionScheme::rope) return {};
+  const FrequencyPlan& plan = encoding_.rope->plan();
+  const ChannelPairs half = {1, pairs()}, interleaved = {2, 1};
+  return {plan.rotary_offset,
+          pairs(),
+          plan.pairing == Pairing::half ? half : interleaved,
+          plan.pairing == Pairing::interleaved ? interleaved : half,
+          cos_,
+          sin_};
+}
+
+void Encoder::add_to_channels(float* floats) const {
+  for (int i = 0; adds_rows(encoding_.scheme) && i < head_dim_ * kBlockTokens; ++i) floats[i] += table_[i];
 }
 
 void Encoder::encode_keys(const EncodedRows& rows) const { encode(rows, false); }
 
-void Encoder::use_query(const Positions& positions, int token, int part) { use_rows(positions, token, 1, Role::query, part); }
+void Encoder::use_query(const Positions& positions, int token, int part) { write_rows(positions, token, 1, Role::query, part, table_); }
 
 void Encoder::encode_query(const EncodedRows& rows) const { encode(rows, true); }
 

@@ -61,10 +61,10 @@ Pass::Pass(const AttentionKernels& kernels, const RotateKernels& rotate_kernels,
 std::uint64_t Pass::memory_floats() const {
   const std::uint64_t tile = static_cast<std::uint64_t>(rows_) * dim_, block = static_cast<std::uint64_t>(kBlockTokens) * dim_;
   const std::uint64_t scheme = Encoder::memory_floats(options_.position, kv_.head_dim, queries_.heads);
-  return 3 * tile + block + static_cast<std::uint64_t>(rows_) * (kBlockTokens + 1) + scheme;
+  return 3 * tile + column_floats() + block + static_cast<std::uint64_t>(rows_) * (kBlockTokens + 1) + scheme;
 }
 
-void Pass::use_memory(float* memory, SoftmaxState* states) {
+void Pass::use_memory(float* memory, SoftmaxState* states, CosSinRows& rows) {
   const std::ptrdiff_t tile = static_cast<std::ptrdiff_t>(rows_) * dim_;
   const auto take = [&](std::ptrdiff_t floats) { return std::exchange(memory, memory + floats); };
   query_rows_ = take(tile);
@@ -73,9 +73,10 @@ void Pass::use_memory(float* memory, SoftmaxState* states) {
   block_rows_ = take(static_cast<std::ptrdiff_t>(kBlockTokens) * dim_);
   scores_ = take(static_cast<std::ptrdiff_t>(rows_) * kBlockTokens);
   corrections_ = take(rows_);
+  query_columns_ = take(column_floats());
   chunk_.states = states;
   total_.states = states + rows_;
-  encoder_.prepare(memory, kv_.head_dim, queries_.heads);
+  encoder_.prepare(memory, rows, kv_.head_dim, queries_.heads);
 }
 
 std::int64_t Pass::work() const {
@@ -117,6 +118,11 @@ void Pass::read_queries(const Tile& tile, int part) {
         for (int i = kv_.head_dim; i < dim_; ++i) row[i] = 0;
       }
       if (encodes) encoder_.encode_query({rows, dim_, rows, dim_, group_});
+    }
+  }
+  for (int row = 0; kv_.closed.pages != nullptr && row < rows_of(tile); ++row) {
+    for (int i = 0; i < dim_; ++i) {
+      query_columns_[(i / kBlockTokens * rows_ + row) * kBlockTokens + i % kBlockTokens] = query_rows_[row * dim_ + i];
     }
   }
   scores_f16_ = blends_f16_ && !encoder_.encodes_keys();
@@ -189,18 +195,39 @@ void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range,
 
 SlotRange Pass::use_block(const Chunk& range) {
   const SlotRange read = {first_read(range.slots), range.slots.last};
-  if (encoder_.encodes_keys() || encoder_.has_bias()) encoder_.use_keys(key_positions(kv_, read.first), read.length(), range.part);
+  const int block = read.first / kBlockTokens;
+  if (encoder_.encodes_keys() && reads_channels(block)) {
+    encoder_.use_channels(key_positions(kv_, block * kBlockTokens), range.part, block_rows_);
+  } else if (encoder_.encodes_keys() || encoder_.has_bias()) {
+    encoder_.use_keys(key_positions(kv_, read.first), read.length(), range.part);
+  }
   return read;
 }
 
 void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read) {
   const int head = tile.first_kv_head + kv_head, count = read.last - read.first;
+  if (reads_channels(read.first / kBlockTokens)) return score_channels(first_row, rows, head, read);
   const float* queries = query_rows_ + static_cast<std::ptrdiff_t>(first_row) * dim_;
   if (scores_f16_) {
     return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_});
   }
   const Floats keys = read_keys(head, read);
   kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+}
+
+// Blend adds channels that are weighted by the elements of a query.
+void Pass::score_channels(int first_row, int rows, int head, SlotRange read) {
+  const int first = read.first % kBlockTokens, count = padded_dim(read.length());
+  kernels_.load_channels(
+      {kv_.closed.block(read.first / kBlockTokens, 0, head, kv_.head_dim), kv_.head_dim, encoder_.rotation(), block_rows_});
+  encoder_.add_to_channels(block_rows_);
+  std::fill_n(scores_, rows * kBlockTokens, 0.0f);
+  std::fill_n(corrections_, rows, 1.0f);
+  for (int i = 0; i < dim_; i += kBlockTokens) {
+    const float* queries = query_columns_ + static_cast<std::ptrdiff_t>(i) * rows_ + first_row * kBlockTokens;
+    kernels_.blend({queries, corrections_, rows, block_rows_ + i * kBlockTokens + first, kBlockTokens, std::min(kBlockTokens, dim_ - i),
+                    count, scores_, kBlockTokens});
+  }
 }
 
 void Pass::blend(int rows, int head, SlotRange read, float* sums) {
@@ -222,8 +249,8 @@ void Pass::write_weights(const Tile& tile, float* weights) {
     if (map_) read_queries(tile, part);
     for (const SlotRange keys : {visible.sinks, visible.window}) {
       each_block(keys, [&](SlotRange range) {
-        const SlotRange read = use_block({part, range});
         is_closed_ = reads_closed(slot_of(tile.first_token), range.first / kBlockTokens);
+        const SlotRange read = use_block({part, range});
         for (int k = 0; k < tile.kv_heads; ++k) {
           const int row = row_of(tile, k, 0), head = first_head + row;
           score(tile, row, group_, k, read);
@@ -304,10 +331,6 @@ void Pass::touch_block(int head, SlotRange block) const {
 Pass::Floats Pass::load_closed_rows(int part, int head, SlotRange range) const {
   const int page = range.first / kBlockTokens, first = range.first % kBlockTokens;
   const char* stored = kv_.closed.block(page, part, head, kv_.head_dim);
-  if (closes_as_group(part, kv_.closed.is_first(page))) {
-    kernels_.load_channels(stored, kv_.head_dim, block_rows_);
-    return {block_rows_ + static_cast<std::ptrdiff_t>(first) * dim_, dim_};
-  }
   const RowType type = closed_row_type(kv_.closed.is_first(page));
   const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(row_bytes(type, kv_.head_dim));
   kernels_.load[static_cast<int>(type)]({row, dim_, range.last - range.first, kv_.head_dim}, stored + first * row, block_rows_);
@@ -318,7 +341,7 @@ Pass::Floats Pass::read_keys(int head, SlotRange range) {
   const int count = range.last - range.first;
   if (is_closed_) {
     const Floats keys = load_closed_rows(0, head, range);
-    if (encoder_.encodes_keys()) encoder_.encode_keys({keys.rows, dim_, block_rows_ + (keys.rows - block_rows_), dim_, count});
+    if (encoder_.encodes_keys()) encoder_.encode_keys({keys.rows, dim_, block_rows_, dim_, count});
     return keys;
   }
   const char* keys = key_row(head, range.first);

@@ -80,7 +80,8 @@ class Pass {
 
   // Working memory of a thread: floats, and states of 2 · rows() rows.
   std::uint64_t memory_floats() const;
-  void use_memory(float* memory, SoftmaxState* states);
+  // `rows` have memory for pairs().
+  void use_memory(float* memory, SoftmaxState* states, CosSinRows& rows);
 
   std::int64_t tiles() const { return std::int64_t{token_tiles()} * (kv_.heads / tile_heads_); }
   Tile tile(std::int64_t index) const;
@@ -89,10 +90,12 @@ class Pass {
   // Rows of a tile, at most, and floats per row.
   int rows() const { return rows_; }
   int dim() const { return dim_; }
+  // Pairs that a rope rotates.
+  int pairs() const { return encoder_.pairs(); }
   // Multiplications of a tile, at most.
   std::int64_t work() const;
-  // Whether one job can be divided by chunks: there are few rows, and their chunks can be computed by several threads.
-  bool can_split() const { return is_short_ && options_.position.scheme != PositionScheme::rope; }
+  // Whether one job can be divided by chunks: there are few rows.
+  bool can_split() const { return is_short_; }
 
   // Computes a tile from start to end in the thread's own memory.
   void run_tile(const Tile& tile);
@@ -109,6 +112,9 @@ class Pass {
   void write_weights(const Tile& tile, float* weights);
 
  private:
+  std::ptrdiff_t column_floats() const {
+    return kv_.closed.pages == nullptr ? 0 : std::ptrdiff_t{rows_} * ((dim_ + kBlockTokens - 1) / kBlockTokens * kBlockTokens);
+  }
   int token_tiles() const { return (queries_.tokens + tile_tokens_ - 1) / tile_tokens_; }
   // Rows of a tile are ordered by key head, then token, then query head in the group.
   int row_of(const Tile& tile, int kv_head, int token) const { return (kv_head * tile.tokens + token) * group_; }
@@ -133,10 +139,13 @@ class Pass {
   bool reads_closed(int slot, int block) const {
     return block < kv_.closed.count && (kv_.pages[block] == nullptr || block < closed_groups(slot + 1));
   }
+  // Whether that form is a group of channels.
+  bool reads_channels(int block) const { return is_closed_ && closes_as_group(0, kv_.closed.is_first(block)); }
   // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
   SlotRange use_block(const Chunk& range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
   void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
+  void score_channels(int first_row, int rows, int head, SlotRange read);
   void weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states);
   // Adds the values of the keys of that range, weighted by scores_, to rows.
   void blend(int rows, int head, SlotRange read, float* sums);
@@ -150,7 +159,7 @@ class Pass {
   const char* value_row(int head, int slot) const { return stored(kv_.values, kv_.value_offset, head, slot); }
   void touch(const char* rows, int count) const;
   void touch_block(int head, SlotRange block) const;
-  // The keys (part 0) or values (part 1) of a range in a closed group.
+  // The keys (part 0) or values (part 1) of a range in a closed page that has them in rows.
   Floats load_closed_rows(int part, int head, SlotRange range) const;
   static const Float16* f16_rows(const char* rows) { return reinterpret_cast<const Float16*>(rows); }
   std::ptrdiff_t f16_stride() const { return kv_.token_stride / static_cast<std::ptrdiff_t>(sizeof(Float16)); }
@@ -180,8 +189,9 @@ class Pass {
   bool blends_f16_;          // values are used as they are stored
   bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 
-  float* query_rows_ = nullptr;  // [rows_][dim_]
-  PartialRows chunk_ = {};       // of run_tile()
+  float* query_rows_ = nullptr;     // [rows_][dim_]
+  float* query_columns_ = nullptr;  // [dim_ / kBlockTokens][rows_][kBlockTokens]: the same for groups of channels
+  PartialRows chunk_ = {};          // of run_tile()
   PartialRows total_ = {};
   float* block_rows_ = nullptr;   // [kBlockTokens][dim_]: keys, then values, if they are not read in place
   float* scores_ = nullptr;       // [rows_][kBlockTokens]

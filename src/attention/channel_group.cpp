@@ -43,4 +43,12 @@ void store_channel_group(const float* rows, int head_dim, void* stored) {
   if (head_dim % 2 != 0) const_cast<std::uint8_t*>(group.scales)[head_dim] = 0;
 }
 
+void load_channel_group(const void* stored, int head_dim, float* rows) {
+  const int dim = padded_dim(head_dim);
+  const ChannelGroup group(stored, head_dim);
+  for (int channel = 0; channel < dim; ++channel) {
+    for (int token = 0; token < kBlockTokens; ++token) rows[token * dim + channel] = channel < head_dim ? group.element(channel, token) : 0;
+  }
+}
+
 }  // namespace ropewalk

@@ -74,4 +74,7 @@ struct ClosedPages {
 // no element is off by more than about half a step. The zero is the middle of the range minus 7.5 scales.
 void store_channel_group(const float* rows, int head_dim, void* stored);
 
+// Reads a group as rows of f32, [kBlockTokens][padded_dim(head_dim)].
+void load_channel_group(const void* stored, int head_dim, float* rows);
+
 }  // namespace ropewalk

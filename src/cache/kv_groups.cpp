@@ -24,7 +24,7 @@ void load_closed(const KvStorage& storage, const KvSequence& cached, int layer, 
   const KvGeometry::Layer& shape = storage.geometry.layer(layer);
   const bool is_first = cached.is_first(page);
   const char* stored = cached.closed_page(page) + shape.closed_offset(part, head, is_first);
-  if (closes_as_group(part, is_first)) return storage.kernels->load_channels(stored, shape.head_dim, rows);
+  if (closes_as_group(part, is_first)) return load_channel_group(stored, shape.head_dim, rows);
   const RowType type = closed_row_type(is_first);
   storage.kernels->load[static_cast<int>(type)](whole_page(type, shape.head_dim), stored, rows);
 }

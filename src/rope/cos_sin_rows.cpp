@@ -19,20 +19,35 @@ double coarse_part(double position) { return std::floor(position / kFinePosition
 
 }  // namespace
 
-Status CosSinRows::prepare(const FrequencyPlan& plan) {
-  const std::size_t pairs = plan.inv_freq.size();
-  const std::uint64_t fine = std::uint64_t{kFinePositions} * pairs;
-  if (!angles_.resize(pairs) || !cos_.resize(pairs) || !sin_.resize(pairs) || !fine_cos_.resize(fine) || !fine_sin_.resize(fine) ||
-      !coarse_cos_.resize(pairs) || !coarse_sin_.resize(pairs)) {
-    return Status::out_of_memory;
-  }
+bool CosSinRows::reserve(std::uint64_t pairs) {
+  return angles_.resize(pairs) && cos_.resize(pairs) && sin_.resize(pairs) && coarse_cos_.resize(pairs) && coarse_sin_.resize(pairs);
+}
+
+Status CosSinRows::use_plan(const FrequencyPlan& plan) {
+  if (!reserve(plan.inv_freq.size())) return Status::out_of_memory;
   plan_ = &plan;
-  for (int position = 0; position < kFinePositions; ++position) {
-    for (std::size_t j = 0; j < pairs; ++j) angles_[j] = plan.inv_freq[j] * position;
-    sin_cos(angles_.data(), static_cast<int>(pairs), &fine_sin_[position * pairs], &fine_cos_[position * pairs]);
-  }
   for (double& position : coarse_position_) position = NAN;
   return Status::ok;
+}
+
+Status CosSinRows::prepare(const FrequencyPlan& plan) {
+  const std::size_t pairs = plan.inv_freq.size(), fine = kFinePositions * pairs;
+  if (!fine_.resize(2 * std::uint64_t{fine})) return Status::out_of_memory;
+  if (const Status status = use_plan(plan); status != Status::ok) return status;
+  double *fine_cos = fine_.data(), *fine_sin = fine_cos + fine;
+  fine_cos_ = fine_cos;
+  fine_sin_ = fine_sin;
+  for (int position = 0; position < kFinePositions; ++position) {
+    for (std::size_t j = 0; j < pairs; ++j) angles_[j] = plan.inv_freq[j] * position;
+    sin_cos(angles_.data(), static_cast<int>(pairs), fine_sin + position * pairs, fine_cos + position * pairs);
+  }
+  return Status::ok;
+}
+
+Status CosSinRows::share(const CosSinRows& other) {
+  fine_cos_ = other.fine_cos_;
+  fine_sin_ = other.fine_sin_;
+  return use_plan(*other.plan_);
 }
 
 void CosSinRows::compute(const double* position, Purpose purpose) {

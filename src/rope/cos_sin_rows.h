@@ -21,6 +21,11 @@ class CosSinRows {
  public:
   // Sets the plan, and keeps a reference to it. Returns out_of_memory or ok.
   Status prepare(const FrequencyPlan& plan);
+  // Sets the plan of other rows, and shares what prepare() computed for them. Several threads can compute rows of one plan, each with its
+  // own. `other` must stay as it is meanwhile. Returns out_of_memory or ok.
+  Status share(const CosSinRows& other);
+  // Allocates what share() needs for a plan of so many pairs. Returns false if memory runs out.
+  [[nodiscard]] bool reserve(std::uint64_t pairs);
 
   // Computes the row at `position` (one value per axis of the plan) in f64, with attention factor, xPos scale and purpose applied.
   // cos() and sin() then return it, [rotary_dim/2] each, until the next call.
@@ -34,6 +39,7 @@ class CosSinRows {
   const double* sin() const { return sin_.data(); }
 
  private:
+  Status use_plan(const FrequencyPlan& plan);
   bool is_composable(const double* position) const;
   void use_coarse(const double* coarse);
   void compose(const double* position);
@@ -44,8 +50,10 @@ class CosSinRows {
   void scale(const double* position, Purpose purpose);
 
   const FrequencyPlan* plan_ = nullptr;
-  Buffer<double> angles_, cos_, sin_;       // [pairs]
-  Buffer<double> fine_cos_, fine_sin_;      // [64][pairs]
+  Buffer<double> angles_, cos_, sin_;  // [pairs]
+  Buffer<double> fine_;                // both of the next, unless they are shared
+  const double* fine_cos_ = nullptr;   // [64][pairs]
+  const double* fine_sin_ = nullptr;
   Buffer<double> coarse_cos_, coarse_sin_;  // [pairs], at coarse_position_
   double coarse_position_[kMaxAxes] = {};
 };

@@ -39,6 +39,9 @@ class Rope {
     ropewalk::write_rows(rows_, positions, range, purpose, cos, sin);
   }
 
+  // The rows of the current plan, to share (CosSinRows::share()).
+  const CosSinRows& rows() const { return rows_; }
+
   // Writes a table at `positions` (cos_sin_table.h). sequence_length 0 means the largest position + 1.
   Status write_table(const Positions& positions, double sequence_length, Purpose purpose, DType dtype, TableLayout layout, void* cos,
                      void* sin);

@@ -1,62 +1,95 @@
-// Closed groups of keys as rows of floats, in simd128, with the bits of the scalar kernel.
+// Closed groups of keys as rotated floats, in simd128, with the bits of the scalar kernel.
 #include <wasm_simd128.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "attention/channel_group.h"
-#include "attention/kernels/attention_simd.h"
+#include "attention/kernels/attention_kernels.h"
+#include "base/add_product.h"
 
 namespace ropewalk {
+
+// attention_simd.h
+void load_channels_simd(const ChannelBlock& block);
+
 namespace {
 
-// Four channels of sixteen tokens, a byte each, from [channel] to [token]: each vector has four channels of four tokens.
-struct Bytes {
-  v128_t four[4];
+// Scale and zero of a channel. The bits of an f16 are those of 2^-112 times a float, as in Operands<Float16>.
+class Channel {
+ public:
+  Channel(const ChannelGroup& group, int channel)
+      : scale_(float_of(static_cast<std::uint32_t>(group.scales[channel]) << 20)),
+        zero_(float_of((group.zeros[channel].bits & 0x8000u) << 16 | (group.zeros[channel].bits & 0x7FFFu) << 13)) {}
+
+  // Elements of the first or the last four of eight codes. As the lower half of a float whose upper half is that of 2^23, a code adds its
+  // value. A conversion of integers would be one of unsigned ones to the compiler, for which processors have no instruction.
+  v128_t low(v128_t codes) const { return elements(wasm_i16x8_shuffle(codes, wasm_i16x8_splat(0x4B00), 0, 8, 1, 9, 2, 10, 3, 11)); }
+  v128_t high(v128_t codes) const { return elements(wasm_i16x8_shuffle(codes, wasm_i16x8_splat(0x4B00), 4, 12, 5, 13, 6, 14, 7, 15)); }
+
+ private:
+  static v128_t float_of(std::uint32_t bits) {
+    return wasm_f32x4_mul(wasm_i32x4_splat(static_cast<std::int32_t>(bits)), wasm_f32x4_splat(kF16Unit));
+  }
+  v128_t elements(v128_t sums) const {
+    return wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_sub(sums, wasm_f32x4_splat(0x1p23f)), scale_), zero_);
+  }
+
+  v128_t scale_, zero_;
 };
-Bytes by_token(v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t low_ab = wasm_i8x16_shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const v128_t high_ab = wasm_i8x16_shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  const v128_t low_cd = wasm_i8x16_shuffle(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const v128_t high_cd = wasm_i8x16_shuffle(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  return {{wasm_i16x8_shuffle(low_ab, low_cd, 0, 8, 1, 9, 2, 10, 3, 11), wasm_i16x8_shuffle(low_ab, low_cd, 4, 12, 5, 13, 6, 14, 7, 15),
-           wasm_i16x8_shuffle(high_ab, high_cd, 0, 8, 1, 9, 2, 10, 3, 11),
-           wasm_i16x8_shuffle(high_ab, high_cd, 4, 12, 5, 13, 6, 14, 7, 15)}};
+
+// Eight bytes of a channel have tokens n to n + 7 in their low halves and tokens n + 16 to n + 23 in their high ones.
+inline v128_t low_halves(v128_t bytes) { return wasm_v128_and(bytes, wasm_i16x8_splat(15)); }
+inline v128_t high_halves(v128_t bytes) { return wasm_u16x8_shr(bytes, 4); }
+
+inline void load_channel(const ChannelGroup& group, int index, float* floats) {
+  const Channel channel(group, index);
+  const std::uint8_t* codes = group.codes + index * kCodeBytes;
+  ROPEWALK_ROLLED for (int n = 0; n < kCodeBytes; n += 8) {
+    const v128_t bytes = wasm_u16x8_load8x8(codes + n), low = low_halves(bytes), high = high_halves(bytes);
+    wasm_v128_store(floats + n, channel.low(low));
+    wasm_v128_store(floats + n + 4, channel.high(low));
+    wasm_v128_store(floats + n + kCodeBytes, channel.low(high));
+    wasm_v128_store(floats + n + kCodeBytes + 4, channel.high(high));
+  }
 }
 
-// Writes sixteen tokens of four channels, `dim` floats apart.
-void write_tokens(const Bytes& bytes, v128_t scales, v128_t zeros, int dim, float* floats) {
-  for (int quarter = 0; quarter < 4; ++quarter) {
-    const v128_t low = wasm_u16x8_extend_low_u8x16(bytes.four[quarter]), high = wasm_u16x8_extend_high_u8x16(bytes.four[quarter]);
-    const v128_t codes[4] = {wasm_u32x4_extend_low_u16x8(low), wasm_u32x4_extend_high_u16x8(low), wasm_u32x4_extend_low_u16x8(high),
-                             wasm_u32x4_extend_high_u16x8(high)};
-    for (const v128_t code : codes) {
-      wasm_v128_store(floats, wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_convert_i32x4(code), scales), zeros));
-      floats += dim;
-    }
-  }
+inline void rotate_four(v128_t x, v128_t y, const float* cos, const float* sin, float* to_x, float* to_y) {
+  const v128_t c = wasm_v128_load(cos), s = wasm_v128_load(sin);
+  wasm_v128_store(to_x, wasm_f32x4_sub(wasm_f32x4_mul(x, c), wasm_f32x4_mul(y, s)));
+  wasm_v128_store(to_y, wasm_f32x4_add(wasm_f32x4_mul(y, c), wasm_f32x4_mul(x, s)));
 }
 
 }  // namespace
 
-void load_channels_simd(const void* stored, int head_dim, float* floats) {
-  const ChannelGroup group(stored, head_dim);
-  const int dim = padded_dim(head_dim);
-  int channel = 0;
-  for (; channel + 4 <= head_dim; channel += 4) {
-    const auto scale = [&](int i) { return group.scale(channel + i); };
-    const auto zero = [&](int i) { return to_float(group.zeros[channel + i]); };
-    const v128_t scales = wasm_f32x4_make(scale(0), scale(1), scale(2), scale(3));
-    const v128_t zeros = wasm_f32x4_make(zero(0), zero(1), zero(2), zero(3));
-    v128_t low[4], high[4];
-    for (int i = 0; i < 4; ++i) {
-      const v128_t codes = wasm_v128_load(group.codes + (channel + i) * kCodeBytes);
-      low[i] = wasm_v128_and(codes, wasm_i8x16_splat(15));
-      high[i] = wasm_u8x16_shr(codes, 4);
-    }
-    write_tokens(by_token(low[0], low[1], low[2], low[3]), scales, zeros, dim, floats + channel);
-    write_tokens(by_token(high[0], high[1], high[2], high[3]), scales, zeros, dim, floats + channel + kCodeBytes * dim);
+void load_channels_simd(const ChannelBlock& block) {
+  const ChannelRotation rotation = block.rotation;  // a copy: the compiler doesn't know that storing floats leaves the block alone
+  const ChannelGroup group(block.stored, block.head_dim);
+  const int head_dim = block.head_dim, end = rotation.offset + 2 * rotation.pairs;
+  float* floats = block.floats;
+  for (int i = 0; i < head_dim; ++i) {
+    if (i < rotation.offset || i >= end) load_channel(group, i, floats + i * kBlockTokens);
   }
-  for (int token = 0; token < kBlockTokens; ++token) {
-    float* row = floats + static_cast<std::ptrdiff_t>(token) * dim;
-    for (int i = channel; i < dim; ++i) row[i] = i < head_dim ? group.element(i, token) : 0;
+  std::fill(floats + head_dim * kBlockTokens, floats + padded_dim(head_dim) * kBlockTokens, 0.0f);
+
+  const float *cos = rotation.cos, *sin = rotation.sin;
+  ROPEWALK_ROLLED for (int j = 0; j < rotation.pairs; ++j) {
+    const int read = rotation.offset + j * rotation.read.step;
+    const Channel channel_x(group, read), channel_y(group, read + rotation.read.apart);
+    const std::uint8_t *x = group.codes + read * kCodeBytes, *y = x + rotation.read.apart * kCodeBytes;
+    float* to_x = floats + (rotation.offset + j * rotation.write.step) * kBlockTokens;
+    float* to_y = to_x + rotation.write.apart * kBlockTokens;
+    ROPEWALK_ROLLED for (int n = 0; n < kCodeBytes; n += 8, cos += 8, sin += 8, to_x += 8, to_y += 8) {
+      const v128_t bytes_x = wasm_u16x8_load8x8(x + n), bytes_y = wasm_u16x8_load8x8(y + n);
+      const v128_t low_x = low_halves(bytes_x), low_y = low_halves(bytes_y);
+      rotate_four(channel_x.low(low_x), channel_y.low(low_y), cos, sin, to_x, to_y);
+      rotate_four(channel_x.high(low_x), channel_y.high(low_y), cos + 4, sin + 4, to_x + 4, to_y + 4);
+      const v128_t high_x = high_halves(bytes_x), high_y = high_halves(bytes_y);
+      rotate_four(channel_x.low(high_x), channel_y.low(high_y), cos + 16, sin + 16, to_x + 16, to_y + 16);
+      rotate_four(channel_x.high(high_x), channel_y.high(high_y), cos + 20, sin + 20, to_x + 20, to_y + 20);
+    }
+    cos += kCodeBytes;
+    sin += kCodeBytes;
   }
 }
 

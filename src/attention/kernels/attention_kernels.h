@@ -33,9 +33,33 @@ using LoadRows = void (*)(const StoredRows& rows, const void* stored, float* flo
 // is the first element of the largest magnitude, divided by -8; a quant is x/scale + 8.5, cut to an integer, at most 15.
 using StoreRows = void (*)(const StoredRows& rows, const float* floats, void* stored);
 
-// Reads a closed group of keys (channel_group.h) as rows of floats, [kBlockTokens][padded_dim(head_dim)]. Elements from head_dim on become
-// zero.
-using LoadChannels = void (*)(const void* stored, int head_dim, float* floats);
+// Where the elements of pair j are in the rotated span: x at j · step, y `apart` elements after it.
+struct ChannelPairs {
+  int step = 1;
+  int apart = 0;
+};
+
+// The rotation of a block of keys (rope/kernels/rotate_kernels.h), with a row of cos and sin for each pair instead of each token.
+struct ChannelRotation {
+  int offset = 0;  // of the rotated span
+  int pairs = 0;   // 0: no rotation
+  ChannelPairs read;
+  ChannelPairs write;
+  const float* cos = nullptr;  // [pairs][kBlockTokens]
+  const float* sin = nullptr;
+};
+
+// A closed group of keys (channel_group.h), and where it is written, channel by channel: [padded_dim(head_dim)][kBlockTokens].
+struct ChannelBlock {
+  const void* stored;
+  int head_dim;
+  ChannelRotation rotation;
+  float* floats;
+};
+
+// Reads the keys of a group as floats, rotated. Channels from head_dim on become zero. The tokens of a channel are next to each other, as
+// they are stored: then they need no transposition, and Blend multiplies them by queries.
+using LoadChannels = void (*)(const ChannelBlock& block);
 
 // A smaller scale could have an infinite inverse. It is zero in f16 anyway, so the block's elements are set to zero.
 constexpr float kSmallestQuantScale = 0x1p-126f;

@@ -75,12 +75,19 @@ void store_block_rows(const StoredRows& rows, const float* floats, void* stored)
   }
 }
 
-void load_channels(const void* stored, int head_dim, float* floats) {
-  const ChannelGroup group(stored, head_dim);
-  const int dim = padded_dim(head_dim);
-  for (int token = 0; token < kBlockTokens; ++token, floats += dim) {
-    for (int i = 0; i < head_dim; ++i) floats[i] = group.element(i, token);
-    for (int i = head_dim; i < dim; ++i) floats[i] = 0;
+void load_channels(const ChannelBlock& block) {
+  const ChannelGroup group(block.stored, block.head_dim);
+  const ChannelRotation& rotation = block.rotation;
+  for (int token = 0; token < kBlockTokens; ++token) {
+    const auto at = [&](int channel) -> float& { return block.floats[channel * kBlockTokens + token]; };
+    for (int i = 0; i < padded_dim(block.head_dim); ++i) at(i) = i < block.head_dim ? group.element(i, token) : 0;
+    for (int j = 0; j < rotation.pairs; ++j) {
+      const int read = rotation.offset + j * rotation.read.step, write = rotation.offset + j * rotation.write.step;
+      const float x = group.element(read, token), y = group.element(read + rotation.read.apart, token);
+      const float cos = rotation.cos[j * kBlockTokens + token], sin = rotation.sin[j * kBlockTokens + token];
+      at(write) = x * cos - y * sin;
+      at(write + rotation.write.apart) = y * cos + x * sin;
+    }
   }
 }
 

@@ -146,7 +146,7 @@ void store_block_rows_simd(const StoredRows& rows, const float* floats, void* st
 }
 
 // attention_channels_wasmsimd.cpp
-void load_channels_simd(const void* stored, int head_dim, float* floats);
+void load_channels_simd(const ChannelBlock& block);
 
 template <class Arithmetic>
 constexpr AttentionKernels simd_attention_kernels(const char* name, int max_f16_rows) {

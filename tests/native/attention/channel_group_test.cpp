@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "native/rope/guarded_tensor.h"
+#include "rope/kernels/rotate_kernels.h"
 
 namespace ropewalk {
 namespace {
@@ -65,18 +66,57 @@ TEST(ChannelGroup, ExtremesStayFinite) {
   }
 }
 
-TEST(ChannelGroup, AllKernelsReadTheSameBits) {
+TEST(ChannelGroup, RowsHaveItsElements) {
   for (const int head_dim : kDims) {
-    for (int seed = 0; seed < 4; ++seed) {
-      const std::vector<float> rows = rows_of(head_dim, 100 + seed);
+    const std::vector<float> given = rows_of(head_dim, 40);
+    std::vector<std::uint16_t> stored(channel_group_bytes(head_dim) / 2);
+    store_channel_group(given.data(), head_dim, stored.data());
+    std::vector<float> rows(given.size(), NAN);
+    load_channel_group(stored.data(), head_dim, rows.data());
+    const ChannelGroup group(stored.data(), head_dim);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const int token = static_cast<int>(i) / padded_dim(head_dim), channel = static_cast<int>(i) % padded_dim(head_dim);
+      EXPECT_EQ(rows[i], channel < head_dim ? group.element(channel, token) : 0);
+    }
+  }
+}
+
+// Against rows that the kernels of rotation rotate.
+TEST(ChannelGroup, AllKernelsReadAndRotateTheSameBits) {
+  for (const int head_dim : kDims) {
+    for (int seed = 0; seed < 8; ++seed) {
+      const int dim = padded_dim(head_dim), most = head_dim / 2, pairs = seed == 0 ? 0 : seed == 1 ? most : most / 2;
+      const int offset = seed < 3 ? 0 : head_dim - 2 * pairs;
+      const Rotation rotation = seed % 3 == 0 ? Rotation::half : seed % 3 == 1 ? Rotation::interleaved : Rotation::interleaved_to_half;
+      const ChannelPairs half = {1, pairs}, interleaved = {2, 1};
+      const std::vector<float> given = rows_of(head_dim, 100 + seed);
       std::vector<std::uint16_t> stored(channel_group_bytes(head_dim) / 2);
-      store_channel_group(rows.data(), head_dim, stored.data());
-      std::vector<float> scalar(rows.size(), NAN), simd(rows.size(), NAN);
-      kScalarAttentionKernels.load_channels(stored.data(), head_dim, scalar.data());
-      kWasmSimdAttentionKernels.load_channels(stored.data(), head_dim, simd.data());
-      EXPECT_EQ(scalar, simd) << head_dim;
-      const ChannelGroup group(stored.data(), head_dim);
-      for (int i = 0; i < head_dim; ++i) EXPECT_EQ(scalar[7 * padded_dim(head_dim) + i], group.element(i, 7));
+      store_channel_group(given.data(), head_dim, stored.data());
+
+      Random random(seed + 1);
+      std::vector<float> cos(kBlockTokens * pairs), sin(kBlockTokens * pairs), cos_rows(cos.size()), sin_rows(cos.size());
+      for (int i = 0; i < kBlockTokens * pairs; ++i) {
+        const int token = i % kBlockTokens, pair = i / kBlockTokens;
+        cos_rows[token * pairs + pair] = cos[i] = static_cast<float>(random.next());
+        sin_rows[token * pairs + pair] = sin[i] = static_cast<float>(random.next());
+      }
+      std::vector<float> rows(given.size());
+      load_channel_group(stored.data(), head_dim, rows.data());
+      kScalarRotateKernels.rotate[static_cast<int>(rotation)][static_cast<int>(DType::f32)](
+          {rows.data() + offset, rows.data() + offset, dim, dim, pairs, cos_rows.data(), sin_rows.data(), pairs, kBlockTokens});
+
+      for (const AttentionKernels* kernels : {&kScalarAttentionKernels, &kWasmSimdAttentionKernels}) {
+        std::vector<float> channels(rows.size(), NAN);
+        kernels->load_channels({stored.data(),
+                                head_dim,
+                                {offset, pairs, rotation == Rotation::half ? half : interleaved,
+                                 rotation == Rotation::interleaved ? interleaved : half, cos.data(), sin.data()},
+                                channels.data()});
+        for (int i = 0; i < dim * kBlockTokens; ++i) {
+          const int token = i % kBlockTokens, channel = i / kBlockTokens;
+          EXPECT_EQ(channels[i], rows[token * dim + channel]) << kernels->name << " " << head_dim << " " << seed << " " << channel;
+        }
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 
+#include "base/native_threads.h"
 #include "native/cache/kv_images.h"
 #include "native/cache/kv_tokens.h"
 #include "native/requested_memory.h"
@@ -45,6 +46,7 @@ std::vector<std::vector<float>> read_tokens(KvCache& cache, const CacheSetup& se
     EXPECT_EQ(cache.append(layer, sequence, part.with_queries()), Status::ok);
     AttentionOptions options;
     options.scale = NAN;
+    if (setup.layers[i].rope == kNoRope) options.position.scheme = PositionScheme::sinusoidal;
     EXPECT_EQ(cache.attend(layer, sequence, part.q.in_place(), options), Status::ok);
     for (int token = 0; token < last - first; ++token) {
       for (int head = 0; head < part.q.shape().heads; ++head) {
@@ -86,6 +88,23 @@ TEST(KvGroups, APromptAtOnceAndTokenByTokenGiveTheSameBits) {
       first = last;
     }
     ASSERT_EQ(settled(cache), settled(singly)) << round;
+  }
+}
+
+TEST(KvGroups, AnyNumberOfThreadsGivesTheSameBits) {
+  const CacheSetup setup = setup_of();
+  constexpr int kLong = 900;  // two chunks of attention
+  const Text text(setup, kLong, 3);
+  const auto read = [&] {
+    ConfiguredCache cache(setup);
+    std::vector<std::vector<float>> outputs = read_tokens(cache, setup, text, 0, kLong - 3);
+    for (int token = kLong - 3; token < kLong; ++token) outputs.push_back(read_tokens(cache, setup, text, token, token + 1)[0]);
+    return outputs;
+  };
+  const auto alone = read();
+  for (const int threads : {2, 5}) {
+    NativeThreads helpers(threads, 1);
+    EXPECT_EQ(read(), alone) << threads << " threads";
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/native_threads.h"
 #include "native/attention/attention_call.h"
 #include "native/random/random_cases.h"
+#include "native/rope/ropes.h"
 #include "native/transformer/model_memory.h"
 #include "native/transformer/transformer_models.h"
 #include "rope/rope.h"
@@ -14,6 +15,8 @@
 
 namespace ropewalk {
 namespace {
+
+constexpr PositionScheme kSchemes[] = {PositionScheme::rope, PositionScheme::alibi, PositionScheme::sinusoidal};
 
 // Calls compute() alone, then with several numbers of threads, among which even the smallest job is divided.
 template <class Compute>
@@ -36,11 +39,14 @@ std::vector<float> random_numbers(RandomCase& random, std::size_t count) {
 TEST(Threads, Attention) {
   for_each_case(60, [](RandomCase& random) {
     const int kv_heads = random.whole(1, 4), queries = random.size(6, 90);
-    const CallShape shape = {queries, queries + random.size(70, 200), kv_heads * random.whole(1, 4), kv_heads, random.size(70, 140)};
+    const int head_dim = 2 * random.size(35, 70);
+    const CallShape shape = {queries, queries + random.size(70, 200), kv_heads * random.whole(1, 4), kv_heads, head_dim};
     AttentionCall call(shape, random.next_bits(), random.any<RowType>(kRowTypes), random.any<Place>(3));
     if (random.one_in(2)) call.options.window = random.whole(1, 100);
     if (random.one_in(3)) call.options.sink_tokens = random.whole(0, 5);
-    if (random.one_in(3)) call.options.position.scheme = random.one_in(2) ? PositionScheme::alibi : PositionScheme::sinusoidal;
+    ConfiguredRope rope(yarn_config(head_dim, 10000, 4, 64));
+    call.options.position.rope = &rope;
+    if (random.one_in(2)) call.options.position.scheme = kSchemes[random.whole(0, 2)];
     expect_same_bits([&] { return call.attend(fastest_attention_kernels(), fastest_rotate_kernels()); });
   });
 }
@@ -49,13 +55,16 @@ TEST(Threads, Attention) {
 TEST(Threads, AttentionOverChunks) {
   for_each_case(60, [](RandomCase& random) {
     const int kv_heads = random.whole(1, 3), queries = random.whole(1, 5);
-    const CallShape shape = {queries, queries + random.whole(400, 2200), kv_heads * random.whole(1, 4), kv_heads, random.size(30, 70)};
+    const int head_dim = 2 * random.size(15, 35);
+    const CallShape shape = {queries, queries + random.whole(400, 2200), kv_heads * random.whole(1, 4), kv_heads, head_dim};
     AttentionCall call(shape, random.next_bits(), random.any<RowType>(kRowTypes), random.any<Place>(3));
     std::vector<float> sinks = random_numbers(random, shape.heads);
     if (random.one_in(2)) call.options.window = random.whole(1, 1300);
     if (random.one_in(3)) call.options.sink_tokens = random.whole(0, 700);
     if (random.one_in(3)) call.options.sinks = sinks.data();
-    if (random.one_in(3)) call.options.position.scheme = random.one_in(2) ? PositionScheme::alibi : PositionScheme::sinusoidal;
+    ConfiguredRope rope(yarn_config(head_dim, 10000, 4, 64));
+    call.options.position.rope = &rope;
+    if (random.one_in(2)) call.options.position.scheme = kSchemes[random.whole(0, 2)];
     expect_same_bits([&] { return call.attend(fastest_attention_kernels(), fastest_rotate_kernels()); });
   });
 }
