@@ -1,5 +1,5 @@
 // The lengths that a model was trained for and serves.
-import { largestDistance } from "../../core/config/position_map.js";
+import { longestWithin } from "../../core/config/position_map.js";
 import { hasRamp } from "../../core/config/scaling.js";
 import type { RopeConfig } from "../../core/config/types.js";
 import type { LayerGroup } from "./diagnosis.js";
@@ -31,5 +31,5 @@ export function servedLength(config: Readonly<RopeConfig>): number | null {
 /** Whether a config serves a length, with the distances that its position map leaves. */
 export function serves(config: Readonly<RopeConfig>, length: number): boolean {
   const served = servedLength(config);
-  return served !== null && largestDistance(config.position_map, length) < served;
+  return served !== null && length <= longestWithin(config.position_map, served);
 }

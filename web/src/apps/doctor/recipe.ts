@@ -9,8 +9,8 @@ import { type Facts, ranksPairs, tokens, valueOf } from "./facts.js";
 import { servedLength } from "./lengths.js";
 import { readsParameters } from "./readings.js";
 
-/** A block that nobody has checked yet. `changes` says what it does to get past the trained length. */
-export type Draft = Omit<RecipeBlock, "checked"> & { readonly changes?: "distances" };
+/** A block that nobody has checked yet. */
+export type Draft = Omit<RecipeBlock, "checked">;
 
 /** What the lines are written for. */
 export interface Order {
@@ -253,7 +253,6 @@ function mapBlock({ extension, main, length, runs }: Order, source: string): Dra
       language: "js",
       text: `const model = await rw.model("${source}", ${JSON.stringify(options, null, 2)});`,
       note: `No frequency changes, so short texts stay as they are, and only Ropewalk can run it. Far into a long text, a token takes about twice the time. In the shell: --position-map rerope:${window}.`,
-      changes: "distances",
     },
   ];
 }

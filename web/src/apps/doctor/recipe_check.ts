@@ -15,15 +15,16 @@ import { compare, differenceText, planIn } from "./plans.js";
 import type { Draft, RopeOrder } from "./recipe.js";
 
 /** The block with the result of its check. */
-export function checkBlock(rw: Ropewalk, { changes, ...draft }: Draft, order: RopeOrder): RecipeBlock {
+export function checkBlock(rw: Ropewalk, draft: Draft, order: RopeOrder): RecipeBlock {
   // Ropewalk's own rules are those of transformers
   const system = systemNamed(draft.system) ?? SYSTEMS[0]!;
   try {
     const { configs, length } = readBlock(draft, order);
-    if (changes === "distances") {
-      const { position_map } = configs[order.groups.indexOf(order.main)]!;
-      const text = `checked: these lines keep all distances up to ${tokens(largestDistance(position_map, length))}`;
-      return { ...draft, checked: { same: serves(configs[order.groups.indexOf(order.main)]!, length), text } };
+    const main = configs[order.groups.indexOf(order.main)]!;
+    // a map that isn't in the recommended config is there instead of its scaling
+    if (main.position_map && !order.extension.config.position_map) {
+      const text = `checked: these lines keep all distances up to ${tokens(largestDistance(main.position_map, length))}`;
+      return { ...draft, checked: { same: serves(main, length), text } };
     }
     const differences = order.groups.map((_, i) =>
       compare(planBy(rw, system, configs[i]!, length), planIn(rw, order.extension.configs[i]!, "hf", length)),
@@ -33,7 +34,7 @@ export function checkBlock(rw: Ropewalk, { changes, ...draft }: Draft, order: Ro
       const text = `${draft.system} can't do the same: compared with the recommended config, ${differenceText(worst)}`;
       return { ...draft, checked: { same: false, text } };
     }
-    const { max_length } = planBy(rw, system, configs[order.groups.indexOf(order.main)]!, length);
+    const { max_length } = planBy(rw, system, main, length);
     if (system.compat === "vllm" && max_length > 0 && max_length < length)
       return {
         ...draft,
