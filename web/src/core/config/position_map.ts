@@ -105,6 +105,10 @@ export function largestDistance(map: PositionMap | null | undefined, length: num
   }
 }
 
+/** Tokens that a map reads as plain RoPE does. @internal */
+export const plainUpTo = (map: PositionMap): number =>
+  map.type === "dual_chunk" ? map.chunk_size - map.local_size : map.window;
+
 /** The longest text whose distances are below `limit`; Infinity for maps that bound them. @internal */
 export function longestWithin(map: PositionMap | null | undefined, limit: number): number {
   if (!map) return limit;

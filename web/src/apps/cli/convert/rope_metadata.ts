@@ -1,7 +1,7 @@
 // The RoPE of a model in the metadata of a GGUF file.
 import { fail } from "../../../core/base/errors.js";
 import { mscaleOf } from "../../../core/config/gguf.js";
-import { mapAsOption, mapInWords } from "../../../core/config/position_map.js";
+import { mapAsOption, mapInWords, plainUpTo } from "../../../core/config/position_map.js";
 import type { RopeConfig, RopeScaling } from "../../../core/config/types.js";
 import type { ModelPlan } from "../../../runtime/model/plan/model_plan.js";
 import type { GgufValue } from "./gguf_header.js";
@@ -70,10 +70,7 @@ function lostWarnings({ position_map: map, logn }: RopeConfig): string[] {
   const lost = (what: string, length: number, option: string): string =>
     `GGUF has no key for the ${what}: texts of more than ${length} tokens are read without it, unless the file is opened with ${option}`;
   const warnings: string[] = [];
-  if (map) {
-    const from = map.type === "dual_chunk" ? map.chunk_size - map.local_size : map.window;
-    warnings.push(lost(mapInWords(map), from, `--position-map ${mapAsOption(map)}`));
-  }
+  if (map) warnings.push(lost(mapInWords(map), plainUpTo(map), `--position-map ${mapAsOption(map)}`));
   if (logn) warnings.push(lost("log-n scaling", logn.length, `--set logn='${JSON.stringify(logn)}'`));
   return warnings;
 }
