@@ -15,7 +15,7 @@ import { factorFor, overridesFor, scalings } from "./scalings.mjs";
 import { summaryOf, tablesOf } from "./tables.mjs";
 import { textOf, TRAINED_LENGTH } from "./texts.mjs";
 import { inWorkers } from "./workers.mjs";
-import { isMain } from "../is_main.mjs";
+import { runMain } from "../../scripts/run.mjs";
 
 const here = import.meta.dirname;
 
@@ -137,8 +137,9 @@ export function written({ measured, ...others }) {
   return `${JSON.stringify({ ...others, measured: [] }).slice(0, -2)}\n${measured.map((one) => JSON.stringify(one)).join(",\n")}\n]}\n`;
 }
 
-if (isMain(import.meta.url)) {
+await runMain(import.meta.url, async (args) => {
   const { values } = parseArgs({
+    args,
     options: {
       quick: { type: "boolean" },
       base: { type: "string" },
@@ -164,4 +165,4 @@ if (isMain(import.meta.url)) {
     await file("loss_by_position.svg", drawLossByPosition(results));
     await file("recall_by_distance.svg", drawRecallByDistance(results));
   }
-}
+});

@@ -13,6 +13,7 @@ import { overridesFor, scalings } from "../../examples/small_model/scalings.mjs"
 import { explanationOf, mean, recallOf, tablesOf } from "../../examples/small_model/tables.mjs";
 import { textOf, TRAINED_LENGTH } from "../../examples/small_model/texts.mjs";
 import { capture } from "../../scripts/run.mjs";
+import { ropewalk } from "../cli/program.mjs";
 
 const folder = join(import.meta.dirname, "..", "..", "examples", "small_model");
 const INSIDE = 5; // octaves from 8 words up to the trained length
@@ -78,6 +79,21 @@ test("Q8_0 weights predict as well as f16 weights, and give the same answers", a
   assert.ok(Math.abs(q8.loss - f16.loss) < 0.02, `${q8.loss} and ${f16.loss}`); // one byte per weight: half a percent of the largest of 32
   assert.deepEqual(q8.answers, f16.answers);
   assert.ok(f16.answers.length > 5 && f16.answers.every(({ isRight }) => isRight));
+});
+
+test("wrong usage is one line", async () => {
+  for (const [script, words, message] of [
+    ["evaluate.mjs", ["--quik"], "error: Unknown option '--quik'"],
+    ["evaluate.mjs", ["here"], "error: Unexpected argument 'here'. This command does not take positional arguments"],
+    ["explain.mjs", ["--out", "there"], "error: Unknown option '--out'."],
+    ["explain.mjs", ["here", "there"], 'error: one folder at most (got "here there")'],
+  ]) {
+    const { status, stderr, stdout } = await ropewalk(words, { path: join(folder, script) });
+    assert.ok(stderr.startsWith(message), stderr);
+    assert.deepEqual([status, stderr.split("\n").length, stdout], [2, 2, ""], script);
+  }
+  const { stdout } = await ropewalk(["--help"], { path: join(folder, "explain.mjs") });
+  assert.match(stdout, /^Measures YaRN and its relatives/);
 });
 
 describe("the committed results", () => {
