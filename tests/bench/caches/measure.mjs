@@ -25,9 +25,10 @@ export function logProbabilities(logits) {
   return logits.map((logit) => logit - shift);
 }
 
-export function divergence(exact, other) {
+/** The KL of the probabilities that have the logarithms `other`, in nats. `probabilities` are those of `exact`, its logarithms. */
+export function divergence(exact, other, probabilities = exact.map(Math.exp)) {
   let sum = 0;
-  for (let i = 0; i < exact.length; i++) sum += Math.exp(exact[i]) * (exact[i] - other[i]);
+  for (let i = 0; i < exact.length; i++) sum += probabilities[i] * (exact[i] - other[i]);
   return Math.max(0, sum); // the rounding of logits can make it negative
 }
 
