@@ -8,7 +8,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mean, table } from "../small_model/tables.mjs";
 import { Cells } from "./cells.mjs";
-import { methods, ropeOf } from "./methods.mjs";
+import { methods } from "./methods.mjs";
 import { known } from "./models.mjs";
 import { markdownOf, picturesOf } from "./report.mjs";
 import { bySeed, measuredOf, ofSharedSeeds, present } from "./summary.mjs";
@@ -42,31 +42,19 @@ export function doctorTable(cells) {
     ),
   );
   const share = (method, multiple) => mean(bySeed(measured, { method, multiple }, "share"));
-  const rows = present(measured, "multiple")
+  const lines = present(measured, "multiple")
     .filter((multiple) => multiple > 1)
     .map((multiple) => {
-      const names = present(
-        measured.filter((cell) => cell.multiple === multiple),
-        "method",
-        Object.keys(methods).filter((name) => methods[name].models === undefined),
-      );
-      const best = names.toSorted(
-        (a, b) => share(b, multiple) - share(a, multiple) || costOf(cells, a, multiple) - costOf(cells, b, multiple),
-      )[0];
-      const row = { multiple, none: rounded(share("none", multiple)), yarn: rounded(share("yarn", multiple)) };
-      return { ...row, best: { type: typeOf(best), found: rounded(share(best, multiple)) } };
+      const found = ["none", "yarn", "rerope"].map((method) => `${method}: ${rounded(share(method, multiple))}`);
+      return `  { multiple: ${multiple}, ${found.join(", ")} },`;
     });
-  const lines = rows.map(
-    ({ multiple, none, yarn, best }) =>
-      `  { multiple: ${multiple}, none: ${none}, yarn: ${yarn}, best: { type: "${best.type}", found: ${best.found} } },`,
-  );
   return `// Written by \`node examples/arena/docs.mjs\`: shares of needles that the small model finds without training, by length as a multiple of the trained one.
-/** Shares of facts found at a multiple of the trained length: without a scaling, under YaRN, and under the best method, by its name in a config. */
+/** Shares of facts found at a multiple of the trained length: without a scaling, under YaRN, and under ReRoPE. */
 export interface Measured {
   readonly multiple: number;
   readonly none: number;
   readonly yarn: number;
-  readonly best: { readonly type: string; readonly found: number };
+  readonly rerope: number;
 }
 
 export const MEASURED: readonly Measured[] = [
@@ -75,27 +63,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** Between methods that find as much: the LongPPL, whose lowest is best. */
-const costOf = (cells, method, multiple) =>
-  mean(
-    bySeed(
-      ofSharedSeeds(
-        measuredOf(cells, "small").filter(
-          ({ weights, cache, task }) => weights === "f16" && cache === "f16" && task === "perplexity",
-        ),
-      ),
-      { method, multiple },
-      "longPpl",
-    ),
-  );
-
 const rounded = (share) => Number(share.toFixed(2));
-
-/** The name of a method in a config. */
-function typeOf(method) {
-  const { rope_scaling, position_map } = ropeOf(method, { multiple: 2, trained: 256 });
-  return position_map?.type ?? rope_scaling?.rope_type ?? "none";
-}
 
 /** Pictures by file name. */
 export const picturesIn = (cells) => picturesOf(cells, entries.small);

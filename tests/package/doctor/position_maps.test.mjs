@@ -1,6 +1,7 @@
 // diagnose() of models with a position map, in the file or as an option, and the lines with one that it offers.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { ropeConfig } from "ropewalk";
 import { diagnose } from "ropewalk/doctor";
 import { diagnosed, qwen, qwenYarn, rw } from "./cases.mjs";
 
@@ -12,7 +13,7 @@ test("a position map that bounds distances makes a length fit, and only Ropewalk
   const { verdict, recipe, findings } = await diagnosed(qwen, 100000, { positionMap });
   assert.deepEqual(verdict, {
     status: "fits",
-    text: "Fits with its position map in Ropewalk, and no other system: made for 32,768 tokens, you ask for 100,000, where distances are up to 16,384.",
+    text: "Fits with its position map in Ropewalk: made for 32,768 tokens, you ask for 100,000, where distances are up to 16,384.",
   });
   assert.ok(!findings.some(({ code }) => code === "past-trained-length"));
   const [js, shell, ...others] = recipe.blocks;
@@ -20,6 +21,13 @@ test("a position map that bounds distances makes a length fit, and only Ropewalk
   assert.match(js.text, /"position_map": \{\s*"type": "rerope",\s*"window": 16384\s*\}/);
   assert.match(shell.text, /--context 100000 \\\n {2}--position-map rerope:16384/);
   assert.ok(js.checked.same && shell.checked.same);
+  const noteOf = async (positionMap) =>
+    (await diagnosed(qwen, 100000, { positionMap })).findings.find(({ code }) => code === "position-map");
+  assert.match((await noteOf(positionMap)).text, /Other systems don't have it/);
+  assert.match(
+    (await noteOf({ type: "self_extend", group_size: 8, window: 16384 })).text,
+    /llama\.cpp has a Self-Extend/,
+  );
   const own = await diagnosed(qwenChunked, 100000);
   assert.match(own.verdict.text, /^Fits with its position map in Ropewalk and vLLM: .* distances are up to 24,576\.$/);
 });
@@ -39,6 +47,20 @@ test("a decoder without a scaling gets lines with a position map beside YaRN's, 
 test("a position map that leaves far distances doesn't, and null takes the file's away", async () => {
   const long = { type: "rerope", window: 40000 };
   assert.equal((await diagnosed(qwen, 100000, { positionMap: long })).verdict.status, "needs_scaling");
+  const [note] = (await diagnosed(qwen, 100000, { positionMap: long })).findings.filter(
+    ({ code }) => code === "position-map",
+  );
+  assert.match(note.text, /must stay below 32,768: choose numbers that fit, such as rerope:16384\./);
   assert.equal((await diagnosed(qwenChunked, 100000, { positionMap: null })).verdict.status, "needs_scaling");
   await assert.rejects(diagnose(rw, qwen, { positionMap: { type: "rerope" } }), /positionMap\.window: must be/);
+});
+
+test("a group size above the window is a warning", async () => {
+  const swapped = { type: "self_extend", group_size: 4096, window: 8 };
+  const { findings } = await diagnosed(qwen, 100000, { positionMap: swapped });
+  const { severity, text } = findings.find(({ code }) => code === "position-map");
+  assert.equal(severity, "warning");
+  assert.match(text, /self_extend has a group_size of 4096, more than its window of 8: are they swapped\?$/i);
+  const { warnings } = rw.describe(ropeConfig({ ...qwen, position_map: swapped }), 1000);
+  assert.ok(warnings.some((warning) => warning.startsWith("self_extend has a group_size")));
 });

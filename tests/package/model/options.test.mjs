@@ -100,7 +100,7 @@ test("a context that is longer than the RoPE supports is a warning, and no other
   const mapped = (position_map) => ({ contextLength: 400, rope: { position_map } });
   assert.deepEqual(await warnings(mapped({ type: "rerope", window: 127 })), []);
   assert.deepEqual(await warnings(mapped({ type: "rerope", window: 128 })), [
-    "position map rerope, window 128: a context of 400 tokens has distances up to 128, and this RoPE supports less than 128; choose smaller numbers for the map, such as a window of half the trained length",
+    "position map rerope, window 128: a context of 400 tokens has distances up to 128, and this RoPE supports less than 128; choose numbers that fit, such as position map rerope, window 64 (rerope:64)",
   ]);
 });
 

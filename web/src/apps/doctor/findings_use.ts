@@ -1,6 +1,13 @@
 // Findings about using a model: lengths that programs refuse, cached keys, and conversions between formats.
 import { RopewalkError } from "../../core/base/errors.js";
-import { largestDistance, mapInWords } from "../../core/config/position_map.js";
+import {
+  largestDistance,
+  mapAsOption,
+  mapFor,
+  mapInWords,
+  type PositionMapType,
+  swappedNumbers,
+} from "../../core/config/position_map.js";
 import type { FrequencyPlan } from "../../core/rope/plan.js";
 import { capital, numberOf, shown, tokens, valueOf } from "./facts.js";
 import { type Case, type Check, finding, issue } from "./findings.js";
@@ -128,21 +135,28 @@ const longropeLists: Check = ({ main, path }) => {
   );
 };
 
+/** Other systems that have a map, by its type. */
+const OTHERS_WITH_MAP: Readonly<Record<PositionMapType, string>> = {
+  self_extend: "llama.cpp has a Self-Extend of its own (--grp-attn-n, --grp-attn-w)",
+  rerope: "Other systems don't have it",
+  dual_chunk: "vLLM has it too. transformers and llama.cpp ignore it",
+  lm_infinite: "Other systems don't have it",
+};
+
 const positionMap: Check = ({ main, length }) => {
   const map = main.config.position_map;
   if (!map) return undefined;
-  const ignores =
-    map.type === "dual_chunk" ? "vLLM has it too. transformers and llama.cpp ignore it" : "Other systems don't have it";
   const served = servedLength(main.config);
-  const wide =
-    served === null || serves(main.config, length)
-      ? ""
-      : `, but must stay below ${tokens(served)}: choose smaller numbers`;
+  const isNarrow = served === null || serves(main.config, length);
+  const wide = isNarrow
+    ? ""
+    : `, but must stay below ${tokens(served)}: choose numbers that fit, such as ${mapAsOption(mapFor(map.type, Math.max(2, served), length))}`;
+  const swapped = swappedNumbers(map);
   return finding(
     "position-map",
-    "note",
+    swapped === undefined ? "note" : "warning",
     map.type === "dual_chunk" ? "dual_chunk_attention_config" : "position_map",
-    `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}${wide}. ${ignores}. Keys are stored raw for it.`,
+    `${mapInWords(map)}: at ${tokens(length)} tokens, attention has distances up to ${tokens(largestDistance(map, length))}${wide}. ${OTHERS_WITH_MAP[map.type]}. Keys are stored raw for it.${swapped === undefined ? "" : ` ${capital(swapped)}`}`,
     "docs/apps/position_maps.md",
   );
 };

@@ -1,6 +1,6 @@
 // Writes the lines to paste for each system. Each block is read back and its frequencies are computed (recipe_check.ts).
 import { type Dict, isDict } from "../../core/base/dict.js";
-import { mapAsOption } from "../../core/config/position_map.js";
+import { mapAsOption, mapFor } from "../../core/config/position_map.js";
 import { knownFamily } from "../../core/config/family_lookup.js";
 import type { Support } from "../../runtime/model/plan/support.js";
 import type { LayerGroup, RecipeBlock } from "./diagnosis.js";
@@ -244,15 +244,15 @@ function mapBlock({ extension, main, length, runs }: Order, source: string): Dra
   const served = main === undefined ? null : servedLength(main.config);
   if (!extension?.changes || served === null || served < 2 || length <= served || runs !== "generates") return [];
   if (main!.rope_type !== "default" || main!.config.position_map) return [];
-  const window = Math.floor(served / 2);
-  const options = { contextLength: length, rope: { position_map: { type: "rerope", window } } };
+  const position_map = mapFor("rerope", served, length);
+  const options = { contextLength: length, rope: { position_map } };
   return [
     {
       system: "Ropewalk",
       title: "Ropewalk, with a position map instead",
       language: "js",
       text: `const model = await rw.model("${source}", ${JSON.stringify(options, null, 2)});`,
-      note: `No frequency changes, so short texts stay as they are, and only Ropewalk can run it. Far into a long text, a token takes about twice the time. In the shell: --position-map rerope:${window}.`,
+      note: `No frequency changes, so short texts stay as they are. Other systems don't have it. Far into a long text, a token takes up to twice the time. In the shell: --position-map ${mapAsOption(position_map)}.`,
     },
   ];
 }

@@ -82,7 +82,7 @@ export function verdictOf(main: LayerGroup, extension: Extension | undefined, le
   if (map)
     return {
       status: "fits",
-      text: `Fits with its position map in ${map.type === "dual_chunk" ? "Ropewalk and vLLM" : "Ropewalk, and no other system"}: made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}, where distances are up to ${tokens(largestDistance(map, length))}.`,
+      text: `Fits with its position map in ${map.type === "dual_chunk" ? "Ropewalk and vLLM" : "Ropewalk"}: made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}, where distances are up to ${tokens(largestDistance(map, length))}.`,
     };
   const past = `made for ${tokens(served)} tokens${own}, you ask for ${tokens(length)}`;
   if (extension === undefined) {

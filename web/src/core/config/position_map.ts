@@ -118,6 +118,31 @@ export function longestWithin(map: PositionMap | null | undefined, limit: number
   return window >= limit ? limit : (limit - window + Math.floor(window / group)) * group;
 }
 
+/**
+ * A map of a type that keeps the distances of a text of `length` tokens below `limit`, which is 2 or more: a window of half of it, Self-Extend's
+ * group size by the length, and for Dual Chunk Attention three quarters and a sixteenth. @internal
+ */
+export function mapFor(type: PositionMapType, limit: number, length: number): PositionMap {
+  const half = Math.floor(limit / 2);
+  switch (type) {
+    case "self_extend":
+      return { type, group_size: Math.ceil((2 * length) / limit), window: half };
+    case "rerope":
+      return { type, window: half };
+    case "dual_chunk":
+      return { type, chunk_size: Math.floor((3 * limit) / 4), local_size: Math.floor(limit / 16) };
+    case "lm_infinite":
+      return { type, window: Math.max(1, limit - 10), sink_tokens: 10 };
+  }
+}
+
+/** What looks like two numbers in the wrong order. @internal */
+export function swappedNumbers(map: PositionMap | null | undefined): string | undefined {
+  if (map?.type !== "self_extend" || map.group_size <= map.window) return undefined;
+  const { group_size: group, window } = map;
+  return `self_extend has a group_size of ${group}, more than its window of ${window}: are they swapped?`;
+}
+
 const grouped = (position: number, { group_size: group, window }: SelfExtendMap): number =>
   Math.floor(position / group) + window - Math.floor(window / group);
 

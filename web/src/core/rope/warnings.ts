@@ -1,7 +1,7 @@
 // Warnings about configs that are valid but probably wrong.
 import type { FlatRopeConfig } from "../config/flatten.js";
 import { BY_LENGTH } from "../config/rope_fields.js";
-import { longestWithin } from "../config/position_map.js";
+import { longestWithin, swappedNumbers } from "../config/position_map.js";
 import { hasRamp, hasRatio } from "../config/scaling.js";
 import { COMPATS, type RopeConfig, ROPE_TYPES } from "../config/types.js";
 import { YARN_FAMILIES } from "../config/yarn_families.js";
@@ -12,7 +12,13 @@ import type { FrequencyPlan } from "./plan.js";
  * @internal
  */
 export function warningsOf(config: RopeConfig, flat: FlatRopeConfig, plan: FrequencyPlan, seqLen: number): string[] {
-  return [...lengthWarnings(config, flat, plan, seqLen), ...yarnWarnings(flat), ...compatWarnings(flat)];
+  const swapped = swappedNumbers(config.position_map);
+  return [
+    ...lengthWarnings(config, flat, plan, seqLen),
+    ...(swapped === undefined ? [] : [swapped]),
+    ...yarnWarnings(flat),
+    ...compatWarnings(flat),
+  ];
 }
 
 /** The sequence lengths that a plan is valid for, in words. @internal */

@@ -224,7 +224,8 @@ async function generate(
 function ensureFits(session: Session, length: number, { whenFull }: Flags): void {
   while (whenFull === "extend" && session.contextLength < length) session.extend();
   if (session.contextLength >= length) return;
-  const advice = `use --context ${length + 1} or more with a RoPE that supports it, or --when-full extend`;
+  const shifts = whenFull === "shift" ? ". --when-full shift makes room only while the model writes" : "";
+  const advice = `use --context ${length + 1} or more, with a RoPE for that length, or --when-full extend${shifts}`;
   fail(
     "INVALID_ARGUMENT",
     "prompt",

@@ -2,7 +2,7 @@
 import type { Advised } from "../../../core/base/advice.js";
 import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
-import { largestDistance, longestWithin, mapInWords } from "../../../core/config/position_map.js";
+import { largestDistance, longestWithin, mapAsOption, mapFor, mapInWords } from "../../../core/config/position_map.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { type ModelLayer, ropeKind } from "../plan/model_plan.js";
@@ -39,9 +39,10 @@ export function lengthWarning(
   const { position_map } = rope;
   if (position_map) {
     const positions = supportedPositions(rope, trainedLength);
+    const fitting = mapFor(position_map.type, Math.max(2, positions), contextLength);
     return {
       problem: `${mapInWords(position_map)}: a context of ${contextLength} tokens has distances up to ${largestDistance(position_map, contextLength)}, and this RoPE supports less than ${positions}`,
-      advised: advise.other("choose smaller numbers for the map, such as a window of half the trained length"),
+      advised: advise.other(`choose numbers that fit, such as ${mapInWords(fitting)} (${mapAsOption(fitting)})`),
     };
   }
   return {
