@@ -57,8 +57,9 @@ Status Activations::quantize(const MatmulKernels& kernels, RoundedInputs inputs)
   choose_turns(kernels);
   const int first_twice = in_tiles() ? first_alone() : tokens_;  // tokens from here on take turns, and lie alone as well
   const std::uint64_t size = static_cast<std::uint64_t>(filled_tokens() + tokens_ - first_twice) * columns_;
-  const bool has_room = (!inputs.as_bytes || bytes_.resize(size)) && (!inputs.as_words || words_.resize(size)) &&
-                        scales_.resize(size / 32) && sums_.resize(size / 16);
+  const bool has_room = (!inputs.as_bytes || bytes_.resize(size)) &&
+                        (!inputs.as_words || (words_.resize(size) && even_offsets_.resize(size / 32))) && scales_.resize(size / 32) &&
+                        sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   rounded_ = inputs;
   each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, rows(token, 0, 1).quantized); });
@@ -70,8 +71,11 @@ QuantizedRow Activations::quantized(std::ptrdiff_t element, int turn, int turns)
   if (!rounded_.as_bytes && !rounded_.as_words) return {};
   // in units of 32 bits that hold one element; those with two or four are at half or a quarter of it
   return {rounded_.as_bytes ? bytes_.data() + element + 4 * turn : nullptr,
-          rounded_.as_words ? words_.data() + element + 2 * turn : nullptr, scales_.data() + element / 32 + turn,
-          sums_.data() + element / 16 + 2 * turn, turns};
+          rounded_.as_words ? words_.data() + element + 2 * turn : nullptr,
+          scales_.data() + element / 32 + turn,
+          sums_.data() + element / 16 + 2 * turn,
+          rounded_.as_words ? even_offsets_.data() + element / 32 + turn : nullptr,
+          turns};
 }
 
 TokenRows Activations::rows(int token, int column, int count) {

@@ -50,6 +50,7 @@ class Activations {
   Buffer<std::int16_t> words_;
   Buffer<float> scales_;
   Buffer<std::int16_t> sums_;
+  Buffer<std::int32_t> even_offsets_;
 };
 
 }  // namespace ropewalk

@@ -9,6 +9,14 @@
 
 namespace ropewalk {
 
+// Whether the second of each two bytes of q8_0 stays signed. Products of words are faster then (JoinedDot in kernels/matmul_integer_dot.h),
+// but relaxed products read all bytes alike.
+#ifdef __wasm_relaxed_simd__
+constexpr bool kOddsAreSigned = false;
+#else
+constexpr bool kOddsAreSigned = true;
+#endif
+
 // The steps between a block's words and those of a panel, for one row (Word is 32 bits) or two rows next to each other (64 bits). Words are
 // `stride` bytes apart.
 template <class Word>
@@ -25,9 +33,9 @@ class Words {
   // `bits` for each row.
   static constexpr Word each(std::uint32_t bits) { return static_cast<Word>(bits * 0x100000001u); }
 
-  // Makes signed bytes unsigned, and back.
+  // Makes signed bytes unsigned, all or the first of each two, and back.
   void add_128(int count) {
-    for (int i = 0; i < count; ++i) store(i, load(i) ^ each(0x80808080));
+    for (int i = 0; i < count; ++i) store(i, load(i) ^ each(kOddsAreSigned ? 0x00800080 : 0x80808080));
   }
 
   // Bit 4 · u + b of a word becomes bit u of byte b.

@@ -19,6 +19,7 @@ constexpr LaneConstants lane_constants() {
     lanes.bit_5[i] = 0x20;
     lanes.bit_7[i] = 0x80;
     lanes.low_bytes[i] = i % 2 == 0 ? 0xFF : 0;
+    lanes.high_bit[i] = i % 2 == 0 ? 0 : 0x80;
     lanes.ones[i] = i % 2 == 0 ? 1 : 0;
     lanes.f16_bits[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 0xE0 : i % 4 == 2 ? 0xFF : 0x8F;
     lanes.f32_exponent_1[i] = i % 4 == 2 ? 0x80 : 0;

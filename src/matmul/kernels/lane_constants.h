@@ -13,7 +13,7 @@ namespace ropewalk {
 struct alignas(16) LaneConstants {
   using Bytes = std::uint8_t[16];
   Bytes bits_0_1, bits_0_3, bits_0_4, bits_0_5, bits_4_5, bits_6_7, bit_1, bit_2, bit_5, bit_7;  // of each byte
-  Bytes low_bytes;                                                                               // of each 16 bits
+  Bytes low_bytes, high_bit;                                                                     // of each 16 bits
   Bytes ones;                                                                                    // as 16 bits
   Bytes f16_bits;                                                                                // of an f16 as f32 lanes
   Bytes f32_exponent_1, f32_quarter_exponent_1;  // an exponent of 1 in f32 lanes, and a quarter of these bits

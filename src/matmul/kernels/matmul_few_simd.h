@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
@@ -33,7 +34,7 @@ ROPEWALK_INLINE inline void add_plane(const Block (&blocks)[2], int outer, int r
       const v128_t high = blocks[1].template plane<Part, Plane>(outer, run, i);
       unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
         constexpr int kStep = FirstStep + I;
-        add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep>(low), Dot::template weights_of_step<kStep>(high),
+        add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep, Block>(low), Dot::template weights_of_step<kStep, Block>(high),
                            from + I * kStepElements, distances);
       });
     }
@@ -50,7 +51,7 @@ ROPEWALK_INLINE inline void add_units(const Block (&blocks)[2], int outer, int r
     constexpr int kUnit = unit_at<Block>(First + I);
     const v128_t low = blocks[0].template quants<Part, kUnit>(outer, run), high = blocks[1].template quants<Part, kUnit>(outer, run);
     unrolled<Dot::kUnitSteps>([&]<int Step>() ROPEWALK_INLINE {
-      add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<Step>(low), Dot::template weights_of_step<Step>(high),
+      add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<Step, Block>(low), Dot::template weights_of_step<Step, Block>(high),
                          x + (kUnit * Dot::kUnitSteps + Step) * kStepElements, distances);
     });
     // else compilers unpack more units than there are registers
@@ -81,15 +82,17 @@ ROPEWALK_INLINE inline void add_run_of_few(const Block (&blocks)[2], int outer, 
 }
 
 // Adds the products with part of a panel to the sums of the first `Tokens` tokens.
-template <class Arithmetic, class Dot, class Block, int Tokens>
+template <class Arithmetic, class OfMany, class Block, int Tokens>
 void quantized_few(const PanelPart& panel, const TokenRows& x, float* sums) {
   static_assert(!Block::kScalesOf16);
+  using Dot = std::conditional_t<turns_of(Tokens) == 1, typename OfMany::Alone, OfMany>;
   constexpr int kOffset = -Dot::template kOffset<Block>, kBytes = block_bytes(Block::kFormat) * kPanelRows;
   constexpr int kTurns = turns_of(Tokens);
   const TokenDistances distances = kTurns > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
   const typename Dot::Element* from = Dot::elements(x.quantized);
   const float* x_scales = x.quantized.scales;
   const std::int16_t* x_sums = x.quantized.sums;
+  const std::int32_t* even_offsets = x.quantized.even_offsets;
   const std::uint8_t* weights = panel.weights;
   const Scales scales = Scales::finite(panel);
   for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
@@ -107,7 +110,13 @@ void quantized_few(const PanelPart& panel, const TokenRows& x, float* sums) {
           computed_here(offset);  // else engines build the constant anew for each token
           v128_t run_sums[Tokens][2];
           unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-            run_sums[T][0] = run_sums[T][1] = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + T * distances.sums);
+            v128_t& first = run_sums[T][0];
+            if constexpr (Dot::template kOffsetsEven<Block>) {
+              first = wasm_v128_load32_splat(even_offsets + T * distances.scales);
+            } else {
+              first = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + T * distances.sums);
+            }
+            run_sums[T][1] = first;
           });
           add_run_of_few<Dot, Block, Part>(blocks, outer, run, from, distances, run_sums);
           unrolled<2 * Tokens>([&]<int I>() ROPEWALK_INLINE {
@@ -118,6 +127,7 @@ void quantized_few(const PanelPart& panel, const TokenRows& x, float* sums) {
         }
         add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x_scales, x_sums, distances, sums);
         x_scales += kTurns;
+        if constexpr (Dot::template kOffsetsEven<Block>) even_offsets += kTurns;
         x_sums += 2 * kTurns;
       });
     }

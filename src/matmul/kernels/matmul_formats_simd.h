@@ -9,7 +9,8 @@
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
 // - second_scale(group), if kScalesOf16: f32 lanes, for columns 16 to 31 of the group, while scale(group) is for columns 0 to 15,
 // - minimum_pairs(group): two 16-bit integers per row, for columns 0 to 15 and 16 to 31.
-// An element is its quant minus kOffset. Quants are unsigned, up to kLargest, which is below 128 unless kOffset is 128.
+// An element is its quant minus kOffset. Quants are unsigned, up to kLargest, which is below 128 unless kOffset is 128. With kSignedOdds,
+// those of columns 1 and 3 of each four are signed and have no offset.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -23,6 +24,7 @@
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/packed_rows.h"
+#include "matmul/panel_bits.h"
 #include "matmul/weight_format.h"
 
 namespace ropewalk {
@@ -122,6 +124,7 @@ struct SimpleBlock {
 struct BlockQ8_0 : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
+  static constexpr bool kSignedOdds = kOddsAreSigned;
   static constexpr int kPlaneUnits = 8;
   static constexpr int kQuantsAt = 2;  // bytes of a row before its quants, which are stored as tiles read them
   template <int, int>

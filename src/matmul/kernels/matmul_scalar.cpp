@@ -28,15 +28,23 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
     const float inverse = scale < kSmallestActivationScale ? 0 : 1 / scale;
     out.scales[group * out.turns] = scale;
     std::int16_t sums[2] = {};
+    std::int32_t even_sum = 0;
     for (int i = 0; i < kActivationGroup; ++i) {
       const std::int32_t rounded = std::bit_cast<std::int32_t>(from[i] * inverse + kMagic) - std::bit_cast<std::int32_t>(kMagic);
       const std::int8_t byte = static_cast<std::int8_t>(std::clamp(rounded, -128, 127));
       const int column = group * kActivationGroup + i;
       if (out.bytes != nullptr) out.bytes[column / 4 * 4 * out.turns + column % 4] = byte;
       if (out.words != nullptr) out.words[place_of(column) / 2 * 2 * out.turns + place_of(column) % 2] = byte;
+      if (column % 2 == 0) even_sum += byte;
       sums[i / 16] = static_cast<std::int16_t>(sums[i / 16] + byte);
     }
     std::copy_n(sums, 2, out.sums + 2 * group * out.turns);
+    if (out.words == nullptr) continue;
+    out.even_offsets[group * out.turns] = -128 * even_sum;
+    if (out.turns > 1) continue;
+    for (std::int16_t* four = out.words + group * kActivationGroup; four != out.words + (group + 1) * kActivationGroup; four += 4) {
+      for (int i = 0; i < 2; ++i) four[2 + i] = static_cast<std::int16_t>(four[2 + i] - 256 * four[i]);
+    }
   }
 }
 
@@ -53,7 +61,10 @@ void multiply_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
 }
 
 // A column of a token that lies alone.
-int rounded(const QuantizedRow& x, int column) { return x.bytes != nullptr ? x.bytes[column] : x.words[place_of(column)]; }
+int rounded(const QuantizedRow& x, int column) {
+  if (x.bytes != nullptr) return x.bytes[column];
+  return x.words[place_of(column)] + (column % 2 == 0 ? 0 : 256 * x.words[place_of(column - 1)]);
+}
 
 // The product with 32 columns of one row, which start at element `first` of its block.
 float multiply_group(const UnpackedBlock& block, int first, const QuantizedRow& x, int column) {

@@ -17,12 +17,18 @@ inline void store_units(void* to, v128_t units, int turns) {
   unrolled<4>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store32_lane(lanes + I * kTileTokens, units, I); });
 }
 
+inline std::int32_t sum_of_lanes(v128_t lanes) {
+  lanes = wasm_i32x4_add(lanes, wasm_i32x4_shuffle(lanes, lanes, 2, 3, 0, 1));
+  lanes = wasm_i32x4_add(lanes, wasm_i32x4_shuffle(lanes, lanes, 1, 0, 3, 2));
+  return wasm_i32x4_extract_lane(lanes, 0);
+}
+
 inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
   const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
   const int turns = out.turns;
   for (int column = 0; column < columns; column += kActivationGroup) {
     const float* from = x + column;
-    v128_t largest = wasm_f32x4_splat(0);
+    v128_t largest = wasm_f32x4_splat(0), even_offset = wasm_i32x4_splat(0);
     for (int i = 0; i < kActivationGroup; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(from + i)));
     largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 2, 3, 0, 1));
     largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 1, 0, 3, 2));
@@ -38,25 +44,37 @@ inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& o
       const v128_t high = wasm_i16x8_narrow_i32x4(integers(i + 8), integers(i + 12));
       if (out.bytes != nullptr) store_units(out.bytes + (column + i) * turns, wasm_i8x16_narrow_i16x8(low, high), turns);
       if (out.words != nullptr) {
-        store_units(out.words + (column + i) * turns, wasm_i16x8_shuffle(low, low, 0, 2, 1, 3, 4, 6, 5, 7), turns);
-        store_units(out.words + (column + i + 8) * turns, wasm_i16x8_shuffle(high, high, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+        const v128_t even = wasm_i32x4_splat(-128 & 0xFFFF);
+        even_offset = wasm_i32x4_add(even_offset, wasm_i32x4_dot_i16x8(wasm_i16x8_add(low, high), even));
+        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+          const v128_t bytes = Half == 0 ? low : high;
+          const v128_t words = turns > 1 ? bytes : wasm_i16x8_sub(bytes, wasm_i32x4_shl(bytes, 24));  // joined
+          store_units(out.words + (column + i + 8 * Half) * turns, wasm_i16x8_shuffle(words, words, 0, 2, 1, 3, 4, 6, 5, 7), turns);
+        });
       }
       v128_t sum = wasm_i32x4_extadd_pairwise_i16x8(wasm_i16x8_add(low, high));
-      sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
-      sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
-      out.sums[column / kActivationGroup * 2 * turns + i / 16] = static_cast<std::int16_t>(wasm_i32x4_extract_lane(sum, 0));
+      out.sums[column / kActivationGroup * 2 * turns + i / 16] = static_cast<std::int16_t>(sum_of_lanes(sum));
     }
+    if (out.words != nullptr) out.even_offsets[column / kActivationGroup * turns] = sum_of_lanes(even_offset);
   }
 }
 
 // The sums with which a run of columns starts: minus the offset of the quants, times the token's columns.
 template <class Dot, class Block>
-inline v128_t first_sum(const std::int16_t* x_sums, int run) {
+inline v128_t first_sum(const QuantizedRow& x, int column, int run) {
+  if constexpr (Dot::template kOffsetsEven<Block>) return wasm_v128_load32_splat(x.even_offsets + column / kActivationGroup);
   constexpr int kOffset = -Dot::template kOffset<Block>;
+  const std::int16_t* const x_sums = x.sums + column / 16;
   if constexpr (kOffset == 0) return wasm_i32x4_splat(0);
   if constexpr (Block::kRuns == 1) return wasm_i32x4_dot_i16x8(wasm_i16x8_splat(kOffset), wasm_v128_load32_splat(x_sums));
   return wasm_i32x4_dot_i16x8(wasm_i32x4_splat(kOffset & 0xFFFF), wasm_v128_load16_splat(x_sums + run));
 }
+
+// Whether units of four columns are added two by two, in a loop. Engines reorder longer code so that what waits doesn't fit in registers.
+template <class Dot, class Block>
+constexpr bool kInPairs = Dot::kAddsInPairs&& Block::kElements == 32 && requires {
+  Block::kPlaneUnits;
+};
 
 // Adds I (matmul_kernels.h) of a run of columns to the products of all parts, for the rows of one or both halves.
 template <class Dot, class Block, int Halves>
@@ -65,20 +83,36 @@ ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, con
   constexpr int kRunUnits = kUnits / Block::kRuns;
   typename Dot::Sum sums[Block::kParts * Halves];
   unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-    const v128_t first = first_sum<Dot, Block>(x.sums + column / 16 + 2 * Part, run);
+    const v128_t first = first_sum<Dot, Block>(x, column + Part * kActivationGroup, run);
     unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half].total = first; });
   });
-  unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
-    constexpr int kUnit = unit_at<Block>(Step);
-    unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-      const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
-      unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
-        Dot::template add<Block, Step>(sums[Part * Halves + Half], blocks[Half].template quants<Part, kUnit>(outer, run), token);
+  if constexpr (kInPairs<Dot, Block>) {
+    constexpr int kPlanes = kUnits / Block::kPlaneUnits, kTogether = 2 / kPlanes;
+    const typename Dot::Element* from = Dot::elements(x) + column;
+    ROPEWALK_ROLLED
+    for (int i = 0; i < Block::kPlaneUnits; i += kTogether, from += 4 * kTogether) {
+      unrolled<2>([&]<int Step>() ROPEWALK_INLINE {
+        constexpr int kPlane = Step / kTogether, kNext = Step % kTogether;
+        const typename Dot::Token token = Dot::template token_at<kPlane * Block::kPlaneUnits + kNext>(from);
+        unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
+          Dot::template add<Block, Step>(sums[Half], blocks[Half].template plane<0, kPlane>(outer, run, i + kNext), token);
+        });
+        computed_here(sums[0].latest(), sums[Halves - 1].latest());
       });
+    }
+  } else {
+    unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
+      constexpr int kUnit = unit_at<Block>(Step);
+      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+        const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
+        unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
+          Dot::template add<Block, Step>(sums[Part * Halves + Half], blocks[Half].template quants<Part, kUnit>(outer, run), token);
+        });
+      });
+      // else compilers add up one sum after another, and what these share doesn't fit in registers
+      unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0].latest(), sums[I + 1].latest()); });
     });
-    // else compilers add up one sum after another, and what these share doesn't fit in registers
-    unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0].latest(), sums[I + 1].latest()); });
-  });
+  }
   unrolled<Block::kParts * Halves>([&]<int I>() ROPEWALK_INLINE {
     v128_t total = sums[I].total;
     if constexpr (Block::kSubScales)
@@ -153,13 +187,13 @@ void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
       for (int half = 0; half < 2; ++half) {
         const Block block(weights, half, scales);
         constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
-        add_block<Arithmetic, Dot, Block, 1>(&block, x.quantized, first, totals + half, [&](int outer) ROPEWALK_INLINE {
+        add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, x.quantized, first, totals + half, [&](int outer) ROPEWALK_INLINE {
           read_ahead<Block, 2 * kOuters>(panel, weights, half * kOuters + outer);
         });
       }
     } else {
       const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
-      add_block<Arithmetic, Dot, Block, 2>(blocks, x.quantized, first, totals, [](int) {});
+      add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, x.quantized, first, totals, [](int) {});
     }
   }
   if (!largest_scale.is_finite()) return kScalarMatmulKernels.token[static_cast<int>(Block::kFormat)](panel, x, sums);
@@ -176,7 +210,7 @@ void decoded_token(const BlockDecoder& decoder, const PanelPart& panel, const To
   for (int first = 0; first < panel.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
     DecodedBlock blocks[2];
     for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
-    add_block<Arithmetic, Dot, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
+    add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
   }
   wasm_v128_store(sums, totals[0]);
   wasm_v128_store(sums + 4, totals[1]);

@@ -12,6 +12,7 @@
 #include "base/touch.h"
 #include "matmul/activations.h"
 #include "matmul/kernels/lane_constants.h"
+#include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/matmul.h"
 #include "matmul/packed_rows.h"
@@ -75,13 +76,15 @@ void quantized_bound(int tokens) {
   }
 }
 
-// Adds the products with four columns of one token, whose weights are bytes.
+// Adds the products with four columns of one token, whose weights are bytes, of which words are joined in the simd build
+// (matmul_integer_dot.h).
+template <int Unit>
 ROPEWALK_INLINE inline v128_t add_unit(v128_t sum, v128_t bytes, const std::uint8_t* x) {
 #ifdef __wasm_relaxed_simd__
-  return add_products(sum, bytes, wasm_v128_load32_splat(x));
+  return add_products(sum, bytes, load32_splat_at<4 * Unit>(x));
 #else
-  const v128_t even = wasm_v128_and(bytes, lanes(kLanes.low_bytes)), odd = wasm_u16x8_shr(bytes, 8);
-  return add_products(add_products(sum, even, wasm_v128_load32_splat(x)), odd, wasm_v128_load32_splat(x + 4));
+  sum = add_products(sum, bytes, load32_splat_at<8 * Unit>(x));
+  return add_products(sum, wasm_i16x8_shr(bytes, 8), load32_splat_at<8 * Unit + 4>(x));
 #endif
 }
 
@@ -210,7 +213,7 @@ EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
 // Bound of a token's products with `blocks` blocks of 32 columns of eight rows of q8_0: nothing but the loads, conversions of scales, dot
 // products and sums.
 EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, int repeats) {
-  constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup, kUnits = kActivationGroup / 4;
+  constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup;
   v128_t totals[2] = {};
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const std::uint8_t* block = weights;
@@ -219,11 +222,13 @@ EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, 
       const std::uint8_t* const x = inputs + group * kActivationGroup * kElementBytes;
       const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
       v128_t products[2] = {};
-      unrolled<kUnits>([&]<int U>() ROPEWALK_INLINE {
-        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          products[Half] = add_unit(products[Half], wasm_v128_load(block + kScales + 32 * U + 16 * Half), x + 4 * kElementBytes * U);
+      const std::uint8_t* from = block + kScales;
+      ROPEWALK_ROLLED for (const std::uint8_t* to = x; to != x + kActivationGroup * kElementBytes; to += 8 * kElementBytes, from += 64) {
+        unrolled<2>([&]<int U>() ROPEWALK_INLINE {
+          unrolled<2>([&]<int Half>()
+                          ROPEWALK_INLINE { products[Half] = add_unit<U>(products[Half], wasm_v128_load(from + 32 * U + 16 * Half), to); });
         });
-      });
+      }
       unrolled<2>([&]<int Half>() ROPEWALK_INLINE {  // the exponents of scales can be corrected by x_scale
         const v128_t scale = wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(block + 8 * Half), 13), lanes(kLanes.f16_bits));
         totals[Half] = Arithmetic::add_product(totals[Half], wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[Half]), scale), x_scale);

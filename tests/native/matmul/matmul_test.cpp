@@ -296,17 +296,20 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
     for (int i = 0; i < 32; ++i) x[columns - 32 + i] = 0;
     x[3] = 0x1p-140f;
     struct Rounded {
-      explicit Rounded(int columns) : bytes(columns), words(columns), scales(columns / 32), sums(columns / 16) {}
-      QuantizedRow row() { return {bytes.data(), words.data(), scales.data(), sums.data()}; }
+      explicit Rounded(int columns)
+          : bytes(columns), words(columns), scales(columns / 32), sums(columns / 16), even_offsets(columns / 32) {}
+      QuantizedRow row() { return {bytes.data(), words.data(), scales.data(), sums.data(), even_offsets.data()}; }
       Guarded<std::int8_t> bytes;
       Guarded<std::int16_t> words;
       Guarded<float> scales;
       Guarded<std::int16_t> sums;
+      Guarded<std::int32_t> even_offsets;
     } scalar(columns), simd(columns);
     kScalarMatmulKernels.quantize(x.data(), columns, scalar.row());
     kWasmSimdMatmulKernels.quantize(x.data(), columns, simd.row());
     EXPECT_TRUE(simd.bytes.same_bits(scalar.bytes) && simd.words.same_bits(scalar.words));
     EXPECT_TRUE(simd.scales.same_bits(scalar.scales) && simd.sums.same_bits(scalar.sums));
+    EXPECT_TRUE(simd.even_offsets.same_bits(scalar.even_offsets));
     for (const MatmulKernels* kernels : {&kScalarMatmulKernels, &kWasmSimdMatmulKernels}) {
       Rounded only(columns);
       QuantizedRow bytes = only.row(), words = only.row();
@@ -320,7 +323,13 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
       const float scale = scalar.scales[i / 32];
       EXPECT_NEAR(scale * scalar.bytes[i], x[i], scale * (0.5 + 1e-5) + 127 * kSmallestActivationScale);
       constexpr int kPlaces[4] = {0, 2, 1, 3};
-      EXPECT_EQ(scalar.words[i / 4 * 4 + kPlaces[i % 4]], scalar.bytes[i]);
+      const int joined = i % 2 == 0 ? scalar.bytes[i] : scalar.bytes[i] - 256 * scalar.bytes[i - 1];
+      EXPECT_EQ(scalar.words[i / 4 * 4 + kPlaces[i % 4]], joined);
+    }
+    for (int first = 0; first < columns; first += 32) {
+      int sum = 0;
+      for (int i = 0; i < 32; i += 2) sum += scalar.bytes[first + i];
+      EXPECT_EQ(scalar.even_offsets[first / 32], -128 * sum);
     }
     for (int first = 0; first < columns; first += 16) {
       int sum = 0;
@@ -329,7 +338,7 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
     }
     EXPECT_EQ(scalar.scales[columns / 32 - 1], columns == 32 ? scalar.scales[0] : 0);
     EXPECT_TRUE(simd.bytes.guards_are_intact() && simd.words.guards_are_intact());
-    EXPECT_TRUE(simd.scales.guards_are_intact() && simd.sums.guards_are_intact());
+    EXPECT_TRUE(simd.scales.guards_are_intact() && simd.sums.guards_are_intact() && simd.even_offsets.guards_are_intact());
   }
 }
 
@@ -337,15 +346,18 @@ TEST(Activations, TakeTurnsInUnitsOf32Bits) {
   constexpr int kColumns = 96;
   const Guarded<float> x = random_floats(1, kColumns, kColumns, 6);
   struct Rounded {
-    explicit Rounded(int turns) : turns(turns), bytes(kColumns * turns), words(kColumns * turns), scales(3 * turns), sums(6 * turns) {}
+    explicit Rounded(int turns)
+        : turns(turns), bytes(kColumns * turns), words(kColumns * turns), scales(3 * turns), sums(6 * turns), even_offsets(3 * turns) {}
     QuantizedRow row(int turn) {
-      return {bytes.data() + 4 * turn, words.data() + 2 * turn, scales.data() + turn, sums.data() + 2 * turn, turns};
+      return {bytes.data() + 4 * turn, words.data() + 2 * turn,    scales.data() + turn,
+              sums.data() + 2 * turn,  even_offsets.data() + turn, turns};
     }
     int turns;
     Guarded<std::int8_t> bytes;
     Guarded<std::int16_t> words;
     Guarded<float> scales;
     Guarded<std::int16_t> sums;
+    Guarded<std::int32_t> even_offsets;
   } alone(1);
   kScalarMatmulKernels.quantize(x.data(), kColumns, alone.row(0));
   for (const MatmulKernels* kernels : {&kScalarMatmulKernels, &kWasmSimdMatmulKernels}) {
@@ -353,12 +365,14 @@ TEST(Activations, TakeTurnsInUnitsOf32Bits) {
     kernels->quantize(x.data(), kColumns, turned.row(3));
     for (int i = 0; i < kColumns; ++i) {
       ASSERT_EQ(turned.bytes[i / 4 * 16 + 12 + i % 4], alone.bytes[i]) << kernels->name << ", byte " << i;
-      ASSERT_EQ(turned.words[i / 2 * 8 + 6 + i % 2], alone.words[i]) << kernels->name << ", word " << i;
+      const int joined = i % 4 < 2 ? 0 : 256 * alone.words[i - 2];
+      ASSERT_EQ(turned.words[i / 2 * 8 + 6 + i % 2], alone.words[i] + joined) << kernels->name << ", word " << i;
     }
     for (int i = 0; i < 3; ++i) ASSERT_EQ(turned.scales[4 * i + 3], alone.scales[i]);
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(turned.even_offsets[4 * i + 3], alone.even_offsets[i]);
     for (int i = 0; i < 6; ++i) ASSERT_EQ(turned.sums[i / 2 * 8 + 6 + i % 2], alone.sums[i]);
     EXPECT_TRUE(turned.bytes.guards_are_intact() && turned.words.guards_are_intact());
-    EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact());
+    EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact() && turned.even_offsets.guards_are_intact());
   }
 }
 
