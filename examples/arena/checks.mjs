@@ -1,4 +1,5 @@
 // What is wrong with a plan for a model, said before anything is measured.
+import { existsSync } from "node:fs";
 import { UsageError } from "../../scripts/run.mjs";
 import { lengthOf } from "./measure.mjs";
 import { methods } from "./methods.mjs";
@@ -8,7 +9,7 @@ import { textCount } from "./tasks/perplexity.mjs";
 
 /**
  * Sentences about methods, tasks and caches that were asked for, and for which a plan has no cell.
- * @throws UsageError if there is no cell at all, or if a text of one's own is too short for one.
+ * @throws UsageError if there is no cell at all, if a fine-tune is missing, or if a text of one's own is too short for one.
  */
 export function remarksOn(entry, plan) {
   const cells = cellsOf(entry, plan, {});
@@ -22,6 +23,7 @@ export function remarksOn(entry, plan) {
       .map((name) => `without the cache ${name}, for which these methods, tasks and lengths have no cell`),
   ];
   if (cells.length === 0) throw new UsageError(`${entry.title}: nothing to measure ${remarks.join(", ")}`);
+  checkFineTunes(entry, cells);
   checkText(entry, plan);
   return remarks;
 }
@@ -29,6 +31,12 @@ export function remarksOn(entry, plan) {
 function whyNot(method, { known }) {
   const { models = [known] } = methods[method];
   return models.includes(known) ? "changes nothing at these lengths" : `is for ${models.join(", ")} only`;
+}
+
+function checkFineTunes({ fineTunes }, cells) {
+  for (const name of new Set(cells.map(({ method }) => methods[method].weights)))
+    if (name !== undefined && !existsSync(fineTunes[name]))
+      throw new UsageError(`${fineTunes[name]} isn't here: python examples/small_model/tune_all.py ${name} writes it`);
 }
 
 /** The parts of a text of one's own that seeds read follow one another. */

@@ -2,6 +2,7 @@
 //
 //   node examples/arena/cost.mjs [--out FOLDER] [--rounds 5]      some minutes; writes cost.json there (build/arena)
 import { mkdir, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { load } from "ropewalk";
@@ -15,9 +16,11 @@ import { runMain, UsageError } from "../../scripts/run.mjs";
 const [PROMPT, SINGLE] = [2048, 64];
 const MULTIPLE = 16;
 
-/** Every method with an f16 cache, and none and YaRN with every cache. */
+/** Every method of the model's own weights with an f16 cache, and none and YaRN with every cache. */
 const setups = [
-  ...Object.keys(methods).map((method) => ({ method, cache: "f16" })),
+  ...Object.keys(methods)
+    .filter((method) => methods[method].weights === undefined)
+    .map((method) => ({ method, cache: "f16" })),
   ...Object.keys(caches)
     .filter((cache) => cache !== "f16")
     .flatMap((cache) => ["none", "yarn"].map((method) => ({ method, cache }))),
@@ -40,7 +43,8 @@ async function round({ setup, tokens }) {
 
 /**
  * Measures all setups in turns.
- * @returns `{ prompt, single, rows }`: tokens a second of plain RoPE with f16, and for each setup its share of that speed and its bytes.
+ * @returns `{ machine, rounds, prompt, single, rows }`: tokens a second of plain RoPE with f16, and for each setup its share of that speed and its
+ *   bytes.
  */
 export async function measureCost(rounds) {
   const rw = await load({ build: "simd", threads: 1 });
@@ -62,6 +66,8 @@ export async function measureCost(rounds) {
   for (const { setup } of opened) setup.dispose();
   const shareOf = (i, part) => median(times.map((turn) => turn[0][part] / turn[i][part]));
   return {
+    machine: `${cpus()[0]?.model.trim() ?? "an unknown processor"}, Node ${process.versions.node.split(".")[0]}`,
+    rounds,
     prompt: Math.round((1000 * PROMPT) / median(times.map(([first]) => first.prompt))),
     single: Math.round((1000 * SINGLE) / median(times.map(([first]) => first.single))),
     rows: setups.map((setup, i) => ({

@@ -15,21 +15,33 @@ import { bySeed, measuredOf, ofSharedSeeds, present } from "./summary.mjs";
 import { isMain } from "../is_main.mjs";
 
 export const RESULTS = join(import.meta.dirname, "results");
+/** Methods without training that fine-tunes are shown beside. */
+const COMPARED = ["none", "yarn", "searched", "rerope"];
 const root = join(import.meta.dirname, "..", "..");
 export const PAGES = ["results.md", "long_context.md"].map((name) => join(root, "docs", name));
 export const DOCTOR = join(root, "web", "src", "apps", "doctor", "past_window_measured.ts");
 
-/** What tables say of a model that was measured, without its files. */
+const isFineTuned = ({ method }) => methods[method].weights !== undefined;
+
+/** What tables say of a model that was measured, without its files. `has`: which of its cells, if not all. */
 const entries = {
-  small: { ...known.small, name: "small", trained: 256, inside: 1 },
+  small: { ...known.small, name: "small", trained: 256, inside: 1, has: (cell) => !isFineTuned(cell) },
+  small_tuned: {
+    ...known["small-tuned"],
+    inside: 1,
+    has: (cell) =>
+      (isFineTuned(cell) || COMPARED.includes(cell.method)) && known["small-tuned"].plan.tasks.includes(cell.task),
+  },
   smollm2: { ...known.smollm2, name: "smollm2", trained: 8192, weights: { [known.smollm2.format]: {} } },
 };
+
+const shownOf = (cells, { has = () => true }) => cells.filter(has);
 
 /** The page with its generated parts. */
 export function pageWith(page, cells, cost) {
   return page.replace(/(<!-- arena (\w+)((?: \w+)*) -->\n)[^]*?(<!-- \/arena -->)/g, (_, begin, name, list, end) => {
     const keys = list === "" ? undefined : list.trim().split(" ");
-    const text = name === "cost" ? costTable(cost) : markdownOf(cells, entries[name], keys);
+    const text = name === "cost" ? costTable(cost) : markdownOf(shownOf(cells, entries[name]), entries[name], keys);
     return `${begin}\n${text}\n\n${end}`;
   });
 }
@@ -66,9 +78,9 @@ ${lines.join("\n")}
 const rounded = (share) => Number(share.toFixed(2));
 
 /** Pictures by file name. */
-export const picturesIn = (cells) => picturesOf(cells, entries.small);
+export const picturesIn = (cells) => picturesOf(shownOf(cells, entries.small), entries.small);
 
-function costTable({ prompt, single, rows }) {
+function costTable({ machine, rounds, prompt, single, rows }) {
   const cells = rows.map(({ method, cache, ...row }) => [
     `${methods[method].label}, ${cache}`,
     `${row.prompt.toFixed(2)}`,
@@ -76,7 +88,11 @@ function costTable({ prompt, single, rows }) {
     `${(row.bytes / 2 ** 20).toFixed(2)}`,
   ]);
   const columns = [`prompt (1 is ${prompt} tokens a second)`, `token by token (1 is ${single})`, "MiB of cache"];
-  return table("", columns, cells);
+  const about = [
+    "Of the small model, with one thread and 2,048 cached tokens, as shares of the speed of plain RoPE with an f16 cache",
+    `(\`node examples/arena/cost.mjs --rounds ${rounds}\`, medians of rounds in turns; ${machine}, simd build).`,
+  ];
+  return `${about.join("\n")}\n\n${table("", columns, cells)}`;
 }
 
 export async function readResults() {

@@ -3,13 +3,18 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { english, story } from "./languages.mjs";
+import { methods } from "./methods.mjs";
 
 const small = join(import.meta.dirname, "..", "small_model");
+const tuned = join(import.meta.dirname, "..", "..", "build", "small_model_tuned");
+/** The methods of which each has its own weights. */
+const fineTuned = Object.keys(methods).filter((method) => methods[method].weights !== undefined);
 
 /**
  * `weights`: sources for `rw.model()` by format, the first is the default. `tuned`: factor of a fine-tune under YaRN. `judge`: the model that says
  * which tokens need a long context (default: the model itself in windows of half its trained length). `inside`: length, as a share of the trained
  * one, of the texts that show what the model can do in its window (1). `tokens`: of all texts of a cell (4,096), one text at least. `plan`: what differs from the usual one (plan.mjs).
+ * `fineTunes`: folders of the methods' own weights. `name`: of the model in cells, if another.
  */
 export const known = {
   small: {
@@ -25,6 +30,19 @@ export const known = {
     tuned: 4,
     trained: 256,
     judge: "small-yarn",
+  },
+  // the small model again, under methods that have their own weights
+  "small-tuned": {
+    title: "the small model, fine-tuned once with each method",
+    name: "small",
+    weights: { f16: small },
+    fineTunes: Object.fromEntries(
+      fineTuned.map((method) => methods[method].weights).map((name) => [name, join(tuned, name)]),
+    ),
+    language: story,
+    trained: 256,
+    judge: "small-yarn",
+    plan: { methods: fineTuned, tasks: ["perplexity", "passkey", "multi_key"], short: [], caches: ["f16"] },
   },
   // a reading of one and a half windows takes five minutes of a core, so the order is that of what matters most
   smollm2: {
@@ -85,7 +103,7 @@ export async function modelNamed(name, { trained, quantize = [], lengths = [] } 
     tokens: 4096,
     ...entry,
     known: isKnown ? name : undefined,
-    name: isKnown ? name : entry.title.replace(/[^\w.+-]+/g, "_"),
+    name: isKnown ? (entry.name ?? name) : entry.title.replace(/[^\w.+-]+/g, "_"),
     trained: trained ?? entry.trained,
     weights: Object.fromEntries([...variants, ...quantized]),
   };

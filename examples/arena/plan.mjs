@@ -78,6 +78,7 @@ export function cellsOf(entry, plan, dropped) {
     for (const method of (plan.methods ?? Object.keys(methods)).filter((name) => isFor(name, entry))) {
       for (const multiple of plan.multiples) {
         if (multiple <= 1 && isPlainAt1(method, entry)) continue;
+        if (multiple <= methods[method].sameUpTo) continue;
         for (const task of names.filter((name) => !tasks[name].short && (multiple <= 1 || isBeyond(name))))
           add({ weights, cache: "f16", method, multiple }, task);
       }

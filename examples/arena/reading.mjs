@@ -17,7 +17,8 @@ export class Setup {
    * @param length - of the longest text, in tokens.
    */
   static async open(rw, entry, { weights, cache, method, multiple }, length) {
-    const { source, options } = entry.weights[weights];
+    const own = methods[method].weights;
+    const { source, options } = own === undefined ? entry.weights[weights] : { source: entry.fineTunes[own] };
     const { trained, tuned } = entry;
     const shifts = methods[method].shift === true;
     const contextLength = shifts ? trained : length;

@@ -2,11 +2,11 @@
 //
 //   node examples/arena/run.mjs                     the small model, everything: an hour on one core
 //   node examples/arena/run.mjs --quick             the small model at 1 and 4 times its window: under two minutes on two cores
-//   node examples/arena/run.mjs MODEL… [options]    small, small-yarn, smollm2, or any file, folder, URL or name of the Hub
+//   node examples/arena/run.mjs MODEL… [options]    small, small-yarn, small-tuned, smollm2, or any file, folder, URL or name of the Hub
 //
 //   --lengths 1,2,4      lengths of texts as multiples of the trained one. A reading costs the square of its length
 //   --methods none,yarn  none, pi, ntk, dynamic_ntk, ntk_by_parts, yarn, dynamic_yarn, searched (of the small model), self_extend, rerope,
-//                        dual_chunk, lm_infinite, streaming
+//                        dual_chunk, lm_infinite, streaming; tuned_… and grown_… of small-tuned
 //   --tasks perplexity   perplexity, passkey, multi_key, multi_query, variables, short_perplexity, short_multi_key
 //   --seeds 3            each seed has its own texts
 //   --caches f16,q8_0    f16, q8_0, q4_0, q4_0_raw, q4_channel. Without it, a model of one's own is measured with f16 only

@@ -5,8 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { load } from "ropewalk";
 import { lossesOf } from "./measures.mjs";
-import { searchedFor } from "./methods.mjs";
-import { overridesFor, scalings } from "./scalings.mjs";
+import { overridesFor, scalings, searchedFor } from "./scalings.mjs";
 import { table } from "./tables.mjs";
 import { textOf, TRAINED_LENGTH } from "./texts.mjs";
 

@@ -1,4 +1,6 @@
 // The scalings that the evaluation compares, as overrides for `rw.model()` and `session.retune()`.
+import searched4 from "./searched/1024.json" with { type: "json" };
+import searched16 from "./searched/4096.json" with { type: "json" };
 import { TRAINED_LENGTH } from "./texts.mjs";
 
 const original = (trained = TRAINED_LENGTH) => ({ original_max_position_embeddings: trained });
@@ -38,6 +40,12 @@ export const scalings = {
 export function overridesFor(name, length, tuned) {
   const scaling = scalings[name].scaling(factorFor(length, tuned), tuned);
   return { max_position_embeddings: TRAINED_LENGTH, rope_scaling: scaling && { ...scaling, replace: true } };
+}
+
+/** Overrides with the shortest scaling that `ropewalk search` found for a length or more: one for 4 times the trained length, one for 16. */
+export function searchedFor(length) {
+  const { rope_scaling, ...others } = length <= 4 * TRAINED_LENGTH ? searched4 : searched16;
+  return { ...others, rope_scaling: { ...rope_scaling, replace: true } };
 }
 
 export const factorFor = (length, tuned = 1) => Math.max(tuned, length / TRAINED_LENGTH);

@@ -7,12 +7,14 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { load } from "ropewalk";
 import { Cells, idOf } from "../../examples/arena/cells.mjs";
+import { remarksOn } from "../../examples/arena/checks.mjs";
 import { doctorTable, DOCTOR, PAGES, pageWith, picturesIn, readResults, RESULTS } from "../../examples/arena/docs.mjs";
 import { english, some } from "../../examples/arena/languages.mjs";
 import { judgeCellOf, measureCell } from "../../examples/arena/measure.mjs";
 import { methods, ropeOf } from "../../examples/arena/methods.mjs";
 import { optionsFrom } from "../../examples/arena/options.mjs";
-import { droppedTasks } from "../../examples/arena/plan.mjs";
+import { modelNamed } from "../../examples/arena/models.mjs";
+import { cellsOf, droppedTasks, FULL } from "../../examples/arena/plan.mjs";
 import { openEntry, runArena } from "../../examples/arena/run.mjs";
 import { Setup } from "../../examples/arena/reading.mjs";
 import { randomNumbers } from "../../examples/random_numbers.mjs";
@@ -103,7 +105,8 @@ describe("the recorded cells", () => {
     context.diagnostic(`ROPEWALK_SEED=${seed}`);
     const random = randomNumbers(seed);
     const quick = cells.filter(
-      ({ model, task, multiple }) => model === "small" && (task !== "passkey" || multiple < 8),
+      ({ model, method, task, multiple }) =>
+        model === "small" && methods[method].weights === undefined && (task !== "passkey" || multiple < 8),
     );
     const rw = await load({ build: "simd", threads: 1 });
     const entry = await openEntry(rw, "small", {});
@@ -112,6 +115,38 @@ describe("the recorded cells", () => {
       const keys = cells.find((one) => idOf(one) === idOf(judge))?.result.keys;
       assert.deepEqual((await measureCell(rw, entry, cell, { keys })).result, result, idOf(cell));
     }
+  });
+});
+
+describe("fine-tunes", () => {
+  const yarn = fileURLToPath(new URL("../../examples/small_model/yarn", import.meta.url));
+
+  test("are read under the scaling of their training, and beyond its factor under that of the length too", async () => {
+    const rw = await load({ build: "simd", threads: 1 });
+    const entry = { ...(await openEntry(rw, "small-tuned", {})), fineTunes: { yarn } };
+    const lossOf = async (model, method, multiple) => {
+      const cell = { model: "small", weights: "f16", cache: "f16", method, multiple, task: "perplexity", seed: 0 };
+      return (await measureCell(rw, model, cell)).result.loss;
+    };
+    const tuned = await openEntry(rw, "small-yarn", {});
+    assert.equal(await lossOf(entry, "tuned_yarn", 1), await lossOf(tuned, "yarn", 1));
+    assert.equal(await lossOf(entry, "grown_yarn", 8), await lossOf(tuned, "yarn", 8));
+    assert.ok((await lossOf(entry, "tuned_yarn", 8)) > (await lossOf(entry, "grown_yarn", 8)));
+
+    const plan = { ...FULL, ...entry.plan };
+    const lengthsOf = (name) =>
+      new Set(cellsOf(entry, plan, {}).flatMap(({ method, multiple }) => (method === name ? multiple : [])));
+    assert.deepEqual([...lengthsOf("tuned_yarn")], [1, 2, 4, 8, 16]);
+    assert.deepEqual([...lengthsOf("grown_yarn")], [8, 16]);
+    const missing = { ...entry, fineTunes: { yarn: "no/such/folder" } };
+    const only = { ...plan, methods: ["tuned_yarn"] };
+    assert.throws(() => remarksOn(missing, only), /no\/such\/folder isn't here: python .*tune_all\.py yarn/);
+  });
+
+  test("aren't measured of the small model unless they are asked for", async () => {
+    const { planOf } = await optionsFrom([]);
+    const entry = await modelNamed("small");
+    assert.ok(cellsOf(entry, planOf(entry), {}).every(({ method }) => methods[method].weights === undefined));
   });
 });
 
@@ -222,6 +257,7 @@ test("every method is an object of overrides, and needs a factor above 1 to chan
   for (const [name, { label, isPlainAt1 }] of Object.entries(methods)) {
     assert.ok(label.length > 0);
     const rope = ropeOf(name, { multiple: 4, trained: 256 });
+    if (rope === undefined) continue; // weights without RoPE
     assert.ok(rope.max_position_embeddings >= 256); // a searched scaling has its own
     if (isPlainAt1 && name !== "none" && name !== "dynamic_ntk") {
       assert.equal(rope.rope_scaling.factor, 4, name);

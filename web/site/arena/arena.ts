@@ -28,7 +28,8 @@ let reading: Reading | undefined;
 let startedAt = 0;
 let refused = "";
 
-for (const [name, { label, shift }] of Object.entries(methods)) {
+for (const [name, { label, shift, weights }] of Object.entries(methods)) {
+  if (weights !== undefined) continue; // needs a fine-tune
   if (shift === true) continue; // drops tokens: nothing that a switch of the RoPE could undo
   const radio = Object.assign(document.createElement("input"), { type: "radio", name: "method", value: name });
   radio.defaultChecked = name === "none";

@@ -1,7 +1,9 @@
 // Types of the modules of examples/arena that the page uses.
 declare module "*/arena/methods.mjs" {
   import type { ModelOptions, RopeOverrides } from "ropewalk";
-  export const methods: Readonly<Record<string, { readonly label: string; readonly shift?: boolean }>>;
+  export const methods: Readonly<
+    Record<string, { readonly label: string; readonly shift?: boolean; readonly weights?: string }>
+  >;
   export const caches: Readonly<Record<string, ModelOptions["kv"]>>;
   export function ropeOf(method: string, setup: { multiple: number; trained: number; tuned?: number }): RopeOverrides;
 }
