@@ -63,10 +63,14 @@ export async function runMain(moduleUrl, main) {
   try {
     await main(process.argv.slice(2).filter((argument) => argument !== "--verbose"));
   } catch (error) {
-    console.error(process.env.DEBUG ? error : `error: ${error.message}`);
+    console.error(process.env.DEBUG ? error : `error: ${messageOf(error)}`);
     process.exitCode = USAGE_CODE.test(error.code) ? 2 : 1;
   }
 }
+
+/** Node's advice on an unknown option is for one that begins with a dash by chance. */
+const messageOf = ({ code, message }) =>
+  code === "ERR_PARSE_ARGS_UNKNOWN_OPTION" ? `${message.split(". To specify")[0]}: --help lists them all` : message;
 
 /** The comment at the start of a module. */
 function helpOf(text) {

@@ -33,13 +33,16 @@ export async function optionsFrom(args) {
   const preset = values.quick ? QUICK : FULL;
   const planOf = (entry) => {
     const plan = { ...preset, ...(entry.known === undefined && { caches: ["f16"] }), ...(!values.quick && entry.plan) };
-    // what was asked for is measured under each other cache and format that was asked for
-    const asked = chosen.caches !== undefined || quantize !== undefined;
-    const others = {
-      ...(lengths === undefined ? plan.others : { ...preset.others, multiples: lengths }),
-      ...(asked && chosen.methods && { methods: chosen.methods }),
-      ...(asked && chosen.tasks && { tasks: chosen.tasks }),
-    };
+    // what was asked for is measured under each other cache and format that was asked for, and under none that wasn't
+    const isChosen = (lengths ?? chosen.methods ?? chosen.tasks) !== undefined;
+    const hasOthers = !isChosen || chosen.caches !== undefined || quantize !== undefined;
+    const others = hasOthers
+      ? {
+          ...(lengths === undefined ? plan.others : { ...preset.others, multiples: lengths }),
+          ...(chosen.methods && { methods: chosen.methods }),
+          ...(chosen.tasks && { tasks: chosen.tasks }),
+        }
+      : { multiples: [], methods: [], tasks: [] };
     return {
       ...plan,
       ...(lengths && { multiples: lengths, short: lengths.filter((length) => length > 1) }),

@@ -9,7 +9,8 @@
 //                        dual_chunk, lm_infinite, streaming; tuned_… and grown_… of small-tuned
 //   --tasks perplexity   perplexity, passkey, multi_key, multi_query, variables, short_perplexity, short_multi_key
 //   --seeds 3            each seed has its own texts
-//   --caches f16,q8_0    f16, q8_0, q4_0, q4_0_raw, q4_channel. Without it, a model of one's own is measured with f16 only
+//   --caches f16,q8_0    f16, q8_0, q4_0, q4_0_raw, q4_channel. Without it, f16 only for a model of one's own, and with
+//                        --lengths, --methods or --tasks
 //   --quantize q8_0      further weight formats
 //   --trained-length N   of a model whose config doesn't say it
 //   --text FILE          a text of one's own for the loss

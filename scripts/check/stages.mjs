@@ -65,8 +65,7 @@ export const stages = {
   async browser() {
     await buildPackage();
     await step("site", buildSite);
-    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name);
-    await nodeTests("site", { concurrency: 1 }); // its pages run a model on all processors, within a time
+    for (const name of ["browser", "bundlers", "examples", "files", "site"]) await nodeTests(name);
   },
 
   async types() {

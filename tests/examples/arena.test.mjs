@@ -13,8 +13,8 @@ import { english, some } from "../../examples/arena/languages.mjs";
 import { judgeCellOf, measureCell } from "../../examples/arena/measure.mjs";
 import { methods, ropeOf } from "../../examples/arena/methods.mjs";
 import { optionsFrom } from "../../examples/arena/options.mjs";
-import { modelNamed } from "../../examples/arena/models.mjs";
-import { cellsOf, droppedTasks, FULL } from "../../examples/arena/plan.mjs";
+import { known, modelNamed } from "../../examples/arena/models.mjs";
+import { allCells, cellsOf, droppedTasks, FULL } from "../../examples/arena/plan.mjs";
 import { openEntry, runArena } from "../../examples/arena/run.mjs";
 import { Setup } from "../../examples/arena/reading.mjs";
 import { randomNumbers } from "../../examples/random_numbers.mjs";
@@ -192,6 +192,9 @@ describe("a model of one's own", () => {
     ];
     const plain = await optionsFrom(words);
     assert.deepEqual(plain.planOf({ known: undefined }).caches, ["f16"]);
+    const ofSmall = await optionsFrom(["small", ...words.slice(1)]);
+    const planned = allCells(known.small, ofSmall.planOf(known.small));
+    assert.ok(planned.every(({ cache, weights }) => cache === "f16" && weights === "f16"));
     const first = await arena(...words, "--caches", "f16,q4_0", "--out", out);
     assert.equal(first.status, 0, first.stderr);
     assert.match(first.stdout, /gguf: up to 1\d cells to measure, about .* on \d workers?\n/);
@@ -205,7 +208,7 @@ describe("a model of one's own", () => {
 
   test("wrong usage is one line, before anything is measured", async () => {
     const cases = [
-      [["--lenght", "2"], /^error: Unknown option '--lenght'/],
+      [["--lenght", "2"], /^error: Unknown option '--lenght': --help lists them all$/m],
       [["--seeds", "1.5"], /^error: --seeds must be a whole number above 0 \(got "1\.5"\)/],
       [["--workers", "0"], /^error: --workers must be a whole number/],
       [["--trained-length", "1,2"], /^error: --trained-length must be a whole number/],

@@ -85,7 +85,7 @@ test("wrong usage is one line", async () => {
   for (const [script, words, message] of [
     ["evaluate.mjs", ["--quik"], "error: Unknown option '--quik'"],
     ["evaluate.mjs", ["here"], "error: Unexpected argument 'here'. This command does not take positional arguments"],
-    ["explain.mjs", ["--out", "there"], "error: Unknown option '--out'."],
+    ["explain.mjs", ["--out", "there"], "error: Unknown option '--out': --help"],
     ["explain.mjs", ["here", "there"], 'error: one folder at most (got "here there")'],
   ]) {
     const { status, stderr, stdout } = await ropewalk(words, { path: join(folder, script) });
