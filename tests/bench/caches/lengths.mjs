@@ -101,6 +101,7 @@ async function* measureSmolLm2(rw, scalings) {
 
 const [which = "small", only] = process.argv.slice(2);
 const scalings = Object.entries(SCALINGS).filter(([scaling]) => (only ?? scaling) === scaling);
+if (scalings.length === 0) throw new Error(`${only} isn't one of ${Object.keys(SCALINGS).join(", ")}`);
 const rw = await load({ threads: 1 });
 const measured = [];
 console.log(head(TITLES));
