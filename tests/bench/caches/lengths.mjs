@@ -48,8 +48,8 @@ function divergences({ name, of: [exact, ...others] }) {
   ]);
 }
 
-/** Right answers by the distance of the fact in words: the bounds of a column are `from` and the next one's. */
-function recall(measured, from) {
+/** Right answers by the distance of the fact in `unit`: the bounds of a column are `from` and the next one's. */
+function recall(measured, unit, from) {
   const count = (answers, i) => {
     const inside = answers.filter(({ distance }) => distance >= from[i] && distance < (from[i + 1] ?? Infinity));
     return { right: inside.filter(({ isRight }) => isRight).length, asked: inside.length };
@@ -62,7 +62,7 @@ function recall(measured, from) {
       return counts[0].asked === 0 ? "" : `${counts.map(({ right }) => right).join(", ")} of ${counts[0].asked}`;
     }),
   ]);
-  return [head(["tokens, scaling", ...spans.map((span) => `${span} words`)]), ...rows.map(line)].join("\n");
+  return [head(["tokens, scaling", ...spans.map((span) => `${span} ${unit}`)]), ...rows.map(line)].join("\n");
 }
 
 const openAll = (open) => Promise.all(STREAMED.map((kv) => open(kv)));
@@ -110,4 +110,4 @@ for await (const each of which === "small" ? measureSmallModel(rw, scalings) : m
   console.log(divergences(each));
 }
 console.log(`\nFacts found with ${STREAMED.map(nameOf).join(", ")}:\n`);
-console.log(recall(measured, which === "small" ? [0, 256, 1024] : [0, 512]));
+console.log(which === "small" ? recall(measured, "words", [0, 256, 1024]) : recall(measured, "tokens", [0, 512]));

@@ -190,7 +190,7 @@ def opened(folder, **options):
 
 
 def from_node(*arguments):
-    done = subprocess.run(["node", HERE / "texts.mjs", *arguments], check=True, capture_output=True, text=True)
+    done = subprocess.run(["node", HERE / "texts.mjs", *arguments], check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.splitlines()
 
 
@@ -208,6 +208,7 @@ def measure_smollm2(lengths, scalings):
     path = Path(*from_node("path"))
     model = opened(path.parent, gguf_file=path.name)
     texts = [{**text, "tokens": text["tokens"][: lengths[-1]]} for text in map(json.loads, from_node("smollm2"))]
+    texts = [text for text in texts if len(text["tokens"]) >= lengths[0]]
     for scaling in scalings:
         scaled(model, scaling, 4, 8192)
         yield measure(model, texts, lengths, scaling if scaling == "none" else f"{scaling} × 4", CACHES)

@@ -1,5 +1,5 @@
 // The texts that caches are measured on, `{ tokens, questions }`. A question has the index `at` of the token that answers it, and the `distance` of
-// the fact in words. For simulate.py, as JSON with a line for each text:
+// the fact, in words, for SmolLM2 in tokens. For simulate.py, as JSON with a line for each text:
 //
 //   node tests/bench/caches/texts.mjs small 256
 //   node tests/bench/caches/texts.mjs smollm2
