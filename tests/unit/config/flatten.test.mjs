@@ -1,10 +1,10 @@
 // Checking and flattening a RopeConfig for wasm: names, types and structure.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { finishedConfig } from "../../build/package/core/config/finished_config.js";
-import { flattenConfig } from "../../build/package/core/config/flatten.js";
-import { overrideRopeConfig, ropeConfig } from "../../build/package/core/config/rope_config.js";
-import { RopewalkError } from "../../build/package/core/base/errors.js";
+import { finishedConfig } from "../../../build/package/core/config/finished_config.js";
+import { flattenConfig } from "../../../build/package/core/config/flatten.js";
+import { overrideRopeConfig, ropeConfig } from "../../../build/package/core/config/rope_config.js";
+import { RopewalkError } from "../../../build/package/core/base/errors.js";
 
 const base = { head_dim: 128, pairing: "half" };
 const flat = (more) => flattenConfig({ ...base, ...more });

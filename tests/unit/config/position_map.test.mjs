@@ -8,7 +8,7 @@ import {
   mapFor,
   plainUpTo,
   POSITION_MAP_TYPES,
-} from "../../build/package/core/config/position_map.js";
+} from "../../../build/package/core/config/position_map.js";
 
 const anyCase = {
   type: fc.constantFrom(...POSITION_MAP_TYPES),
