@@ -8,7 +8,12 @@ import ts from "typescript";
 import { flattenConfig } from "../../../build/package/core/config/flatten.js";
 import { TYPE_KEYS } from "../../../build/package/core/config/rope_fields.js";
 import { needs, reads } from "../../../build/package/core/config/scaling.js";
-import { COMMON_KEYS, IGNORED_KEYS, MROPE_KEYS, SCALING_KEYS } from "../../../build/package/core/config/scaling_keys.js";
+import {
+  COMMON_KEYS,
+  IGNORED_KEYS,
+  MROPE_KEYS,
+  SCALING_KEYS,
+} from "../../../build/package/core/config/scaling_keys.js";
 import { booleanAt, integerAt, integersAt, listAt, numberAt } from "../../../build/package/core/config/values.js";
 import { rowsOf } from "../../../scripts/fields/lists.mjs";
 

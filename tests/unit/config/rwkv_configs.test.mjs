@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { load } from "ropewalk";
-import { partsOf, readTiny, written } from "../files/model_parts.mjs";
-import { expectError } from "../files/reading.mjs";
+import { partsOf, readTiny, written } from "../../files/model_parts.mjs";
+import { expectError } from "../../files/reading.mjs";
 
 const rw = await load();
 const expected = (name) => JSON.parse(readTiny(`${name}/expected.json`));
