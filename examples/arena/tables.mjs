@@ -123,11 +123,10 @@ function setupTable(cells, { weights, trained }) {
   const [usual] = Object.keys(weights);
   const others = cells.filter((cell) => cell.weights !== usual || cell.cache !== "f16");
   const multiples = present(others, "multiple");
-  const shared = ofSharedSeeds(
-    cells.filter(({ method, multiple, task }) =>
-      others.some((other) => other.method === method && other.multiple === multiple && other.task === task),
-    ),
+  const compared = cells.filter(({ method, multiple, task }) =>
+    others.some((other) => other.method === method && other.multiple === multiple && other.task === task),
   );
+  const shared = multiples.flatMap((multiple) => ofSharedSeeds(compared.filter((cell) => cell.multiple === multiple)));
   const measured = ["perplexity", "multi_key"].filter((task) => others.some((cell) => cell.task === task));
   const rows = present(others, "method", Object.keys(methods)).flatMap((method) =>
     setups.sort().map(([format, cache]) => [
@@ -140,8 +139,9 @@ function setupTable(cells, { weights, trained }) {
       ),
     ]),
   );
+  const filled = rows.filter(([, ...values]) => values.some((value) => value !== ""));
   const columns = measured.flatMap((task) =>
     columnsOf(multiples, trained).map((column) => `${task === "perplexity" ? "loss" : "needles"}, ${column}`),
   );
-  return table("", columns, rows);
+  return table("", columns, filled);
 }
