@@ -150,7 +150,7 @@ const positionMap: Check = ({ main, length }) => {
   const isNarrow = served === null || serves(main.config, length);
   const wide = isNarrow
     ? ""
-    : `, but must stay below ${tokens(served)}: choose numbers that fit, such as ${mapAsOption(mapFor(map.type, Math.max(2, served), length))}`;
+    : `, but must stay below ${tokens(served)}: choose numbers that fit, such as ${mapAsOption(mapFor(map.type, served, length))}`;
   const swapped = swappedNumbers(map);
   return finding(
     "position-map",

@@ -118,12 +118,16 @@ export function longestWithin(map: PositionMap | null | undefined, limit: number
   return window >= limit ? limit : (limit - window + Math.floor(window / group)) * group;
 }
 
+/** The window that keeps near distances exact, of a map for distances below `limit`. @internal */
+export const windowFor = (limit: number): number => Math.max(1, Math.floor(limit / 2));
+
 /**
- * A map of a type that keeps the distances of a text of `length` tokens below `limit`, which is 2 or more: a window of half of it, Self-Extend's
- * group size by the length, and for Dual Chunk Attention three quarters and a sixteenth. @internal
+ * A map of a type that keeps the distances of a text of `length` tokens below a limit of 2 or more: a window of half of it, Self-Extend's group
+ * size by the length, and for Dual Chunk Attention three quarters and a sixteenth. @internal
  */
-export function mapFor(type: PositionMapType, limit: number, length: number): PositionMap {
-  const half = Math.floor(limit / 2);
+export function mapFor(type: PositionMapType, below: number, length: number): PositionMap {
+  const limit = Math.max(2, below);
+  const half = windowFor(limit);
   switch (type) {
     case "self_extend":
       return { type, group_size: Math.ceil((2 * length) / limit), window: half };

@@ -2,7 +2,14 @@
 import type { Advised } from "../../../core/base/advice.js";
 import * as advise from "../../../core/base/advice.js";
 import { fail } from "../../../core/base/errors.js";
-import { largestDistance, longestWithin, mapAsOption, mapFor, mapInWords } from "../../../core/config/position_map.js";
+import {
+  largestDistance,
+  longestWithin,
+  mapAsOption,
+  mapFor,
+  mapInWords,
+  windowFor,
+} from "../../../core/config/position_map.js";
 import type { RopeConfig } from "../../../core/config/types.js";
 import type { ModelConfig } from "../../../core/memory/model_fields.js";
 import { type ModelLayer, ropeKind } from "../plan/model_plan.js";
@@ -39,7 +46,7 @@ export function lengthWarning(
   const { position_map } = rope;
   if (position_map) {
     const positions = supportedPositions(rope, trainedLength);
-    const fitting = mapFor(position_map.type, Math.max(2, positions), contextLength);
+    const fitting = mapFor(position_map.type, positions, contextLength);
     return {
       problem: `${mapInWords(position_map)}: a context of ${contextLength} tokens has distances up to ${largestDistance(position_map, contextLength)}, and this RoPE supports less than ${positions}`,
       advised: advise.other(`choose numbers that fit, such as ${mapInWords(fitting)} (${mapAsOption(fitting)})`),
@@ -52,7 +59,7 @@ export function lengthWarning(
         ? advise.extend({
             rope_type: "yarn",
             factor: Math.ceil(factorFor(rope, contextLength, original)),
-            ...(type === "default" && isCausal && { window: Math.max(1, Math.floor(trainedLength / 2)) }),
+            ...(type === "default" && isCausal && { window: windowFor(trainedLength) }),
           })
         : advise.other(`make it shorter, or replace the model's own scaling, ${type}`),
   };
