@@ -13,18 +13,13 @@ namespace {
 // Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
 constexpr int kTileRows = 128;
 
-// Bytes of keys and values that are fetched at a time: of several blocks if the first number allows it, of several heads up to the second,
-// which is part of a second-level cache.
-constexpr std::ptrdiff_t kTouchedBlocks = 1 << 15, kTouchedHeads = 1 << 17;
+// The part of a range in its first block.
+SlotRange first_block(SlotRange range) { return {range.first, std::min(range.last, (range.first / kBlockTokens + 1) * kBlockTokens)}; }
 
 // Calls act(part) for the part of a range in each block.
 template <typename Act>
 void each_block(SlotRange range, const Act& act) {
-  for (int slot = range.first; slot < range.last;) {
-    const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
-    act(SlotRange{slot, end});
-    slot = end;
-  }
+  for (; !range.is_empty(); range.first = first_block(range).last) act(first_block(range));
 }
 
 // The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
@@ -147,49 +142,39 @@ void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows&
   const VisibleKeys visible = visible_to(chunk.part, tile);
   for (const SlotRange keys : {visible.sinks, visible.window}) {
     const SlotRange seen = intersection(keys, chunk.slots);
-    const std::ptrdiff_t block_bytes = 2 * kBlockTokens * row_bytes_ * tile.kv_heads;
-    const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBlocks / block_bytes) : 1);
-    each_block(seen, [&](SlotRange range) {
-      const bool is_first = range.first == seen.first || range.first % together == 0;
-      attend_block(tile, {chunk.part, range},
-                   {range.first, is_first ? std::min(seen.last, (range.first / together + 1) * together) : range.first}, partial);
-    });
+    if (!seen.is_empty()) next_lines(0, tile.first_kv_head, first_block(seen)).fetch_rest();
+    each_block(seen, [&](SlotRange range) { attend_block(tile, {chunk.part, range}, first_block({range.last, seen.last}), partial); });
   }
 }
 
 // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
-// or values at a time is in the first-level cache. The rows of `fetched` are touched before.
-void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
+// or values at a time is in the first-level cache. Meanwhile those that follow are fetched.
+void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange next, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
   int split = tokens.first;  // later tokens see more groups as closed
   if (kv_.closed.pages == nullptr) split = tokens.last;
   while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.slots.first / kBlockTokens)) ++split;
   is_closed_ = false;
-  attend_tokens(tile, {tokens.first, split}, range, fetched, partial);
+  attend_tokens(tile, {tokens.first, split}, range, next, partial);
   is_closed_ = true;
-  attend_tokens(tile, {split, tokens.last}, range, fetched, partial);
+  attend_tokens(tile, {split, tokens.last}, range, next, partial);
   is_closed_ = false;
 }
 
-void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
+void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange next, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
-  const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
-    if (k % heads == 0) {
-      each_block(fetched, [&](SlotRange block) {
-        for (int i = head; i < tile.first_kv_head + std::min(k + heads, tile.kv_heads); ++i) touch_block(i, block);
-      });
-    }
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
 
-    score(tile, first, rows, k, read);
+    score(tile, first, rows, k, read, next_lines(1, head, range.slots));
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
       weigh(tile.first_token + t, head * group_, range, blends_f16_ ? kF16Unit : 1,
             scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row, partial.states + first + row);
     }
-    blend(rows, head, read, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
+    const NextLines keys = k + 1 < tile.kv_heads ? next_lines(0, head + 1, range.slots) : next_lines(0, tile.first_kv_head, next);
+    blend(rows, head, read, keys, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
   }
 }
 
@@ -204,19 +189,19 @@ SlotRange Pass::use_block(const Chunk& range) {
   return read;
 }
 
-void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read) {
+void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read, const NextLines& next) {
   const int head = tile.first_kv_head + kv_head, count = read.last - read.first;
-  if (reads_channels(read.first / kBlockTokens)) return score_channels(first_row, rows, head, read);
+  if (reads_channels(read.first / kBlockTokens)) return score_channels(first_row, rows, head, read, next);
   const float* queries = query_rows_ + static_cast<std::ptrdiff_t>(first_row) * dim_;
   if (scores_f16_) {
-    return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_});
+    return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_, next});
   }
   const Floats keys = read_keys(head, read);
-  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
+  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_, next});
 }
 
 // Blend adds channels that are weighted by the elements of a query.
-void Pass::score_channels(int first_row, int rows, int head, SlotRange read) {
+void Pass::score_channels(int first_row, int rows, int head, SlotRange read, const NextLines& next) {
   const int first = read.first % kBlockTokens, count = padded_dim(read.length());
   kernels_.load_channels(
       {kv_.closed.block(read.first / kBlockTokens, 0, head, kv_.head_dim), kv_.head_dim, encoder_.rotation(), block_rows_});
@@ -226,18 +211,18 @@ void Pass::score_channels(int first_row, int rows, int head, SlotRange read) {
   for (int i = 0; i < dim_; i += kBlockTokens) {
     const float* queries = query_columns_ + static_cast<std::ptrdiff_t>(i) * rows_ + first_row * kBlockTokens;
     kernels_.blend({queries, corrections_, rows, block_rows_ + i * kBlockTokens + first, kBlockTokens, std::min(kBlockTokens, dim_ - i),
-                    count, scores_, kBlockTokens});
+                    count, scores_, kBlockTokens, i == 0 ? next : NextLines()});
   }
 }
 
-void Pass::blend(int rows, int head, SlotRange read, float* sums) {
+void Pass::blend(int rows, int head, SlotRange read, const NextLines& next, float* sums) {
   const int count = read.last - read.first;
   if (blends_f16_) {
     const Float16* values = f16_rows(value_row(head, read.first));
-    return kernels_.blend_f16({scores_, corrections_, rows, values, f16_stride(), count, dim_, sums, dim_});
+    return kernels_.blend_f16({scores_, corrections_, rows, values, f16_stride(), count, dim_, sums, dim_, next});
   }
   const Floats values = read_values(head, read);
-  kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, sums, dim_});
+  kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, sums, dim_, next});
 }
 
 void Pass::write_weights(const Tile& tile, float* weights) {
@@ -253,7 +238,7 @@ void Pass::write_weights(const Tile& tile, float* weights) {
         const SlotRange read = use_block({part, range});
         for (int k = 0; k < tile.kv_heads; ++k) {
           const int row = row_of(tile, k, 0), head = first_head + row;
-          score(tile, row, group_, k, read);
+          score(tile, row, group_, k, read, {});
           // relative to the largest score of all keys, so the sums stay as they are
           for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
           weigh(tile.first_token, head, {part, range}, 1, scores_, corrections_, chunk_.states + row);
@@ -310,22 +295,17 @@ const char* Pass::stored(const char* base, std::size_t page_offset, int head, in
   return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
 }
 
-// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values, and those of several heads or blocks,
-// are fetched together, which waits once.
-void Pass::touch(const char* rows, int count) const {
-  if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
-  for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
-}
-
-void Pass::touch_block(int head, SlotRange block) const {
-  const int page = block.first / kBlockTokens;
-  if (page >= kv_.closed.count) {
-    touch(key_row(head, block.first), block.last - block.first);
-    return touch(value_row(head, block.first), block.last - block.first);
+NextLines Pass::next_lines(int part, int head, SlotRange range) const {
+  if (range.is_empty()) return {};
+  const int page = range.first / kBlockTokens;
+  if (page < kv_.closed.count) {
+    const char* const block = kv_.closed.block(page, part, head, kv_.head_dim);
+    return {block, block + kv_.closed.bytes(page, part, kv_.head_dim)};
   }
-  for (const int part : {0, 1}) {  // most tokens read this form
-    touch_lines(kv_.closed.block(page, part, head, kv_.head_dim), static_cast<std::ptrdiff_t>(kv_.closed.bytes(page, part, kv_.head_dim)));
-  }
+  const char* const rows = part == 0 ? key_row(head, range.first) : value_row(head, range.first);
+  if (kv_.token_stride == row_bytes_) return {rows, rows + range.length() * row_bytes_};
+  for (int row = 0; row < range.length(); ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
+  return {};
 }
 
 Pass::Floats Pass::load_closed_rows(int part, int head, SlotRange range) const {

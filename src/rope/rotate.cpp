@@ -18,6 +18,9 @@ constexpr int kRowBytesInCache = 16384;
 // cache groups are faster on every processor.
 constexpr std::int64_t kTrialBytes = 1 << 20;
 
+// Units (below) of a trial. Those of 32 heads of 128 floats are 2 MB, whose halves take long enough for a clock of 5 microseconds.
+constexpr int kTrialUnits = 4;
+
 // What is read ahead at a time: a piece and its rows fit in a first-level cache of 32 KB.
 constexpr int kPieceBytes = 16384;
 
@@ -166,29 +169,32 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   const int step = std::max<int>(1, kRowBytesInCache / static_cast<int>(2 * pairs * sizeof(float)));
   const int steps = (block.count + step - 1) / step;
   const std::int64_t work = kPairWork * pairs * shape.heads * std::min(step, block.count);
-  const auto rotate_unit = [&](int unit, bool may_measure) {
+  const auto rotate_unit = [&](int unit, Walk walk) {
     const int batch = unit / steps, first_of_unit = unit % steps * step, count_of_unit = std::min(step, block.count - first_of_unit);
     const std::ptrdiff_t first_row = (rows.per_batch ? batch * static_cast<std::ptrdiff_t>(block.count) : 0) * pairs;
-    const auto rotate_tokens = [&](int first, int last, Walk walk) {
-      if (!runs_over_tokens) {
-        return walker.rotate_tokens(rows, first_row + first * pairs, {start(source, batch, first, 0), source.head, source.token},
-                                    {start(target, batch, first, 0), target.head, target.token}, last - first, walk);
-      }
-      for (int head = 0; head < shape.heads; ++head) {
-        walker.rotate(rows, first_row + first * pairs, pairs, {start(source, batch, first, head), source.token},
-                      {start(target, batch, first, head), target.token}, last - first, walk);
-      }
-    };
-    const int last_of_unit = first_of_unit + count_of_unit;
-    if (choice == nullptr) return rotate_tokens(first_of_unit, last_of_unit, is_streaming ? Walk::read_ahead : Walk::in_groups);
-    choice->run(count_of_unit, may_measure,
-                [&](int first, int last, Walk walk) { rotate_tokens(first_of_unit + first, first_of_unit + last, walk); });
+    if (!runs_over_tokens) {
+      return walker.rotate_tokens(rows, first_row + first_of_unit * pairs,
+                                  {start(source, batch, first_of_unit, 0), source.head, source.token},
+                                  {start(target, batch, first_of_unit, 0), target.head, target.token}, count_of_unit, walk);
+    }
+    for (int head = 0; head < shape.heads; ++head) {
+      walker.rotate(rows, first_row + first_of_unit * pairs, pairs, {start(source, batch, first_of_unit, head), source.token},
+                    {start(target, batch, first_of_unit, head), target.token}, count_of_unit, walk);
+    }
+  };
+  const auto rotate_units = [&](int first, int last, Walk walk) {
+    for (int unit = first; unit < last; ++unit) rotate_unit(unit, walk);
   };
   const int units = block.batches * steps, parts = parts_of(units, work);
   in_parallel(parts, [&](int part, int thread) {
-    const auto [first, last] = part_range(units, parts, part);
-    // the clock is the caller's: in wasm, helpers can't call JavaScript
-    for (int unit = static_cast<int>(first); unit < last; ++unit) rotate_unit(unit, thread == 0);
+    const auto range = part_range(units, parts, part);
+    const int first = static_cast<int>(range.first), last = static_cast<int>(range.last);
+    if (choice == nullptr) return rotate_units(first, last, is_streaming ? Walk::read_ahead : Walk::in_groups);
+    for (int unit = first; unit < last; unit += kTrialUnits) {
+      // the clock is the caller's: in wasm, helpers can't call JavaScript
+      choice->run(std::min(kTrialUnits, last - unit), thread == 0,
+                  [&](int from, int to, Walk walk) { rotate_units(unit + from, unit + to, walk); });
+    }
   });
 }
 

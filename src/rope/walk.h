@@ -26,8 +26,8 @@ using Clock = double (*)();
 
 // Chooses between two walks for one kind of tensor. Until the choice is made, every fourth piece of work is a trial: one half
 // of it goes one way, the other half the other way, and the faster way gets a point. A lead of eight points decides. So a pause of the
-// process counts no more than any other trial, and a clock so coarse that most trials are a draw only takes longer. A piece is some 512 KB,
-// so the first rotation of a large tensor decides after 16 MB or more, and an eighth of these went the slower way. Later every 64th piece
+// process counts no more than any other trial, and a clock so coarse that most trials are a draw only takes longer. A piece is some 2 MB,
+// so the first rotation of a large tensor decides after 64 MB or more, and an eighth of these went the slower way. Later every 64th piece
 // is a trial, and a lead of eight for the other walk changes the choice: engines run the first calls in code that isn't optimized yet,
 // where another walk may be faster. Safe for any number of threads.
 class WalkChoice {

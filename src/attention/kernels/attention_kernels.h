@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "attention/kernels/next_lines.h"
 #include "attention/row_storage.h"
 
 namespace ropewalk {
@@ -76,6 +77,7 @@ struct ScoreBlockOf {
   int count;      // keys, at most kBlockTokens
   int dim;        // a multiple of kRowFloats
   float* scores;  // [rows][kBlockTokens]
+  NextLines next = {};
 };
 using ScoreBlock = ScoreBlockOf<float>;
 using Score = void (*)(const ScoreBlock& block);
@@ -125,6 +127,7 @@ struct BlendBlockOf {
   int dim;
   float* out;  // [rows] out_stride floats apart
   std::ptrdiff_t out_stride;
+  NextLines next = {};
 };
 using BlendBlock = BlendBlockOf<float>;
 using Blend = void (*)(const BlendBlock& block);

@@ -3,10 +3,10 @@
 
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
+#include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_kernels.h"
-#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

@@ -3,13 +3,13 @@
 
 #include <type_traits>
 
+#include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_grids_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
 #include "matmul/kernels/matmul_kernels.h"
-#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 
