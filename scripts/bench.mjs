@@ -1,6 +1,8 @@
 // `npm run bench`: measures speed in Chromium and Node, and prints each result with its target.
 //
 //   npm run bench -- rope           only the kernels, attention and caches
+//   npm run bench -- attention      only attention and caches
+//   npm run bench -- rotation       only rotation in place
 //   npm run bench -- models         only whole models, with llama.cpp if tests/bench/peers/build_llama_cpp.mjs has built it
 //   npm run bench -- deep           a token over a long cache, beside native llama.cpp and its bound (not part of the others)
 //   npm run bench -- embed          embeddings, compared with onnxruntime-web (not part of the others)
@@ -83,6 +85,8 @@ async function inPage(name, use) {
 
 /** Cases of tests/bench/ that need only the benchmark's module. */
 const CASES = {
+  attention: "./attention_cases.mjs",
+  rotation: "./rotation_cases.mjs",
   variants: "./variant_cases.mjs",
   products: "./products/product_cases.mjs",
   prompts: "./prompt_cases.mjs",

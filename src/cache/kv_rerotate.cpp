@@ -159,7 +159,7 @@ void KeyRerotation::rotate_in_place(const RotateKernels& rotate_kernels, const P
       if (walk == Walk::read_ahead) touch_lines(stored, static_cast<std::ptrdiff_t>(count * layer.row_bytes));
       char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
       const std::size_t at = row_start + static_cast<std::size_t>(first) * pairs;
-      kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[at], &sin_[at], pairs, count, HeadOrder::one});
+      kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[at], &sin_[at], pairs, count, HeadOrder::whole});
     }
   }
 }

@@ -14,8 +14,8 @@ namespace {
 // In layout bhtd, every head uses rows of this many bytes before the next rows are read, so that they stay in the first-level cache.
 constexpr int kRowBytesInCache = 16384;
 
-// Tensors up to this size are rotated in groups of heads without a trial. They are done before a clock could tell, and in a first-level
-// cache groups are faster on every processor.
+// Tensors up to this size are rotated in steps without a trial. They are done before a clock could tell, and in a core's own cache steps
+// are as fast or faster on every processor.
 constexpr std::int64_t kTrialBytes = 1 << 20;
 
 // Units (below) of a trial. Those of 32 heads of 128 floats are 2 MB, whose halves take long enough for a clock of 5 microseconds.
@@ -30,13 +30,11 @@ constexpr std::int64_t kPairWork = 8;
 // One choice for each kernel, because kernels differ in how much they compute per byte.
 WalkChoice walk_choices[kRotations][kDTypes];
 
-// For interleaved pairs of f32 that fit into a cache. Other kernels have one way to rotate groups.
-WalkChoice interleaved_choice(Walk::in_groups, Walk::in_pairs);
+// For tensors of f32 that fit into a cache, but not into a core's own. 16-bit elements have one way: their time goes into conversions.
+WalkChoice cached_choices[2] = {WalkChoice(Walk::in_steps, Walk::in_order), WalkChoice(Walk::in_steps, Walk::in_order)};
+static_assert(static_cast<int>(Rotation::half) == 0 && static_cast<int>(Rotation::interleaved) == 1);
 
-HeadOrder order_of(Walk walk) {
-  if (walk == Walk::in_groups) return HeadOrder::groups;
-  return walk == Walk::in_order ? HeadOrder::one : HeadOrder::pairs;
-}
+HeadOrder order_of(Walk walk) { return walk == Walk::in_steps ? HeadOrder::steps : HeadOrder::whole; }
 
 TensorStrides strides_of(const HeadTensor& tensor, const Strides* strides) {
   if (strides == nullptr) return strides_of(tensor);
@@ -156,8 +154,9 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   WalkChoice* choice = nullptr;
   if (!runs_over_tokens) {  // else runs are too short for prefetchers
     if (is_streaming) choice = &walk_choices[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)];
-    if (!is_streaming && bytes > kTrialBytes && rotation == Rotation::interleaved && tensor.dtype == DType::f32)
-      choice = &interleaved_choice;
+    const bool is_in_place = rotation == Rotation::half || rotation == Rotation::interleaved;
+    if (!is_streaming && bytes > kTrialBytes && is_in_place && tensor.dtype == DType::f32)
+      choice = &cached_choices[static_cast<int>(rotation)];
   }
   const std::ptrdiff_t pairs = span.size / 2;
   const TensorStrides source = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
@@ -189,7 +188,7 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   in_parallel(parts, [&](int part, int thread) {
     const auto range = part_range(units, parts, part);
     const int first = static_cast<int>(range.first), last = static_cast<int>(range.last);
-    if (choice == nullptr) return rotate_units(first, last, is_streaming ? Walk::read_ahead : Walk::in_groups);
+    if (choice == nullptr) return rotate_units(first, last, is_streaming ? Walk::read_ahead : Walk::in_steps);
     for (int unit = first; unit < last; unit += kTrialUnits) {
       // the clock is the caller's: in wasm, helpers can't call JavaScript
       choice->run(std::min(kTrialUnits, last - unit), thread == 0,

@@ -15,10 +15,9 @@ namespace ropewalk {
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 
 enum class Walk {
-  in_groups,   // heads in groups that share loads of cos and sin. For tensors that fit into a cache
-  in_pairs,    // the same with two heads
-  read_ahead,  // the same, piece by piece, after loading one byte of each line of the piece (touch.h)
-  in_order,    // one head after another
+  in_steps,    // some pairs of several heads at a time. For tensors that fit into a first-level cache
+  read_ahead,  // whole heads, piece by piece, after loading one byte of each line of the piece (touch.h)
+  in_order,    // whole heads
 };
 
 // Returns the time in any unit, from any origin.

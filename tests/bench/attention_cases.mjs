@@ -29,7 +29,7 @@ const ROTATED = ["f32", "f16", "bf16"]; // in the order of DType
 const MB = 1 << 20;
 
 /** Takes the arguments of runCases (cases.mjs). */
-export function runAttentionCases({ rw, module, report }) {
+export function runCases({ rw, module, report }) {
   promptMemory(rw, report); // first, as wasm memory never shrinks, so growth in earlier cases would hide this one's
   for (const dtype of Object.keys(DTYPES)) for (const tokens of LENGTHS) oneToken(rw, module, dtype, tokens, report);
   for (const dtype of BOUND_DTYPES) for (const shape of SHAPES) againstLoop(rw, module, dtype, shape, report);

@@ -17,12 +17,11 @@ enum class Rotation : int {
 
 constexpr int kRotations = 4;
 
-// How many heads a kernel takes at a time. The bits don't depend on it. Which is fastest depends on where the data is, and on the processor
+// How a kernel goes over heads of f32. The bits don't depend on it. Which is fastest depends on where the data is, and on the processor
 // (walk.h).
 enum class HeadOrder : int {
-  groups,  // two heads, or eight of interleaved pairs in place
-  pairs,   // two heads
-  one,     // head by head, in the order of addresses
+  steps,  // a few pairs of several heads that share a row, then the next pairs
+  whole,  // from the start of a head to its end
 };
 
 // `count` heads, or more precisely their rotated spans of 2 · pairs elements. A kernel reads x and y of each pair j and writes
@@ -39,7 +38,7 @@ struct HeadRun {
   const float* sin;           // [pairs]
   int pairs;
   int count;
-  HeadOrder order = HeadOrder::groups;
+  HeadOrder order = HeadOrder::steps;
 };
 
 using RotateKernel = void (*)(const HeadRun&);

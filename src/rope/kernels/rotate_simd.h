@@ -87,6 +87,21 @@ inline void rotate_two_halves(float* heads, std::ptrdiff_t stride, const float* 
   }
 }
 
+// Rotates heads side by side that share a row. The whole heads are unrolled, so that each load reads at a constant distance from its last
+// address.
+template <class Arithmetic, int Heads, int Pairs>
+inline void rotate_whole_halves(float* heads, const float* cos, const float* sin) {
+  ROPEWALK_UNROLLED for (int j = 0; j < Pairs; j += 4) {
+    const v128_t c = wasm_v128_load(cos + j), s = wasm_v128_load(sin + j);
+    ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
+      float* at = heads + 2 * Pairs * head + j;
+      const v128_t x = wasm_v128_load(at), y = wasm_v128_load(at + Pairs);
+      wasm_v128_store(at, Arithmetic::subtract_product(wasm_f32x4_mul(x, c), y, s));
+      wasm_v128_store(at + Pairs, Arithmetic::add_product(wasm_f32x4_mul(y, c), x, s));
+    }
+  }
+}
+
 // A row for interleaved pairs as they are stored: (cos, cos) and (−sin, sin) of each pair.
 template <int Pairs>
 struct SpreadRow {
@@ -125,6 +140,19 @@ inline void rotate_spread(float* heads, std::ptrdiff_t stride, const SpreadRow<P
   }
 }
 
+// The same for whole heads side by side, unrolled.
+template <class Arithmetic, int Heads, int Pairs>
+inline void rotate_whole_spread(float* heads, const SpreadRow<Pairs>& row) {
+  ROPEWALK_UNROLLED for (int i = 0; i < 2 * Pairs; i += 4) {
+    const v128_t c = wasm_v128_load(row.cos + i), s = wasm_v128_load(row.sin + i);
+    ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
+      float* at = heads + 2 * Pairs * head + i;
+      const v128_t xy = wasm_v128_load(at);
+      wasm_v128_store(at, Arithmetic::add_product(wasm_f32x4_mul(xy, c), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s));
+    }
+  }
+}
+
 // Rotates heads in groups that share a row, and returns how many: all but those of the last, incomplete group.
 template <class Arithmetic, class Pairing, int Pairs>
 int rotate_groups(const HeadRun& run) {
@@ -132,21 +160,31 @@ int rotate_groups(const HeadRun& run) {
   const std::ptrdiff_t stride = run.target_stride;  // copies, because a store of floats might change the run
   const float *cos = run.cos, *sin = run.sin;
   const int count = run.count;
+  const bool is_whole = run.order == HeadOrder::whole, are_side_by_side = stride == 2 * Pairs;
   int head = 0;
   if constexpr (std::is_same_v<Pairing, Half>) {
+    if constexpr (Pairs == 64) {  // smaller heads gain nothing
+      if (is_whole && are_side_by_side) {
+        ROPEWALK_ROLLED for (; head + 4 <= count; head += 4, heads += 8 * Pairs) rotate_whole_halves<Arithmetic, 4, Pairs>(heads, cos, sin);
+      }
+    }
     for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_two_halves<Arithmetic, Pairs>(heads, stride, cos, sin);
   } else if (count >= 4) {  // else spreading the row costs more than it saves
     const SpreadRow<Pairs> row(cos, sin);
-    if (run.order == HeadOrder::groups && stride == 2 * Pairs) {  // a constant distance, so that all addresses are one register
-      constexpr int kVectors = Pairs == 64 ? 4 : 2;               // two are slower, but the loop is small
-      for (; head + 8 <= count; head += 8, heads += 16 * Pairs) rotate_spread<Arithmetic, 8, kVectors>(heads, 2 * Pairs, row);
+    if constexpr (Pairs == 64) {
+      if (!is_whole && are_side_by_side) {
+        for (; head + 8 <= count; head += 8, heads += 16 * Pairs) rotate_spread<Arithmetic, 8, 4>(heads, 2 * Pairs, row);
+      }
+    }
+    if (are_side_by_side) {
+      ROPEWALK_ROLLED for (; head + 2 <= count; head += 2, heads += 4 * Pairs) rotate_whole_spread<Arithmetic, 2, Pairs>(heads, row);
     }
     for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_spread<Arithmetic, 2, 4>(heads, stride, row);
   }
   return head;
 }
 
-// Rotates heads one by one, in place.
+// Rotates heads that have a row each, one by one, in place.
 template <class Arithmetic, int Pairs>
 int rotate_in_order(const HeadRun& run) {
   float* heads = static_cast<float*>(run.target);
@@ -162,9 +200,9 @@ int rotate_in_order(const HeadRun& run) {
 // Rotates what has a kernel with a constant number of pairs, and returns how many heads that is.
 template <class Arithmetic, class Pairing, int Pairs>
 int rotate_constant(const HeadRun& run) {
-  if (run.order != HeadOrder::one && run.row_stride == 0) return rotate_groups<Arithmetic, Pairing, Pairs>(run);
-  if constexpr (std::is_same_v<Pairing, Half>) {
-    if (run.order == HeadOrder::one && Pairs == 64) return rotate_in_order<Arithmetic, Pairs>(run);
+  if (run.row_stride == 0) return rotate_groups<Arithmetic, Pairing, Pairs>(run);
+  if constexpr (std::is_same_v<Pairing, Half> && Pairs == 64) {
+    if (run.order == HeadOrder::whole) return rotate_in_order<Arithmetic, Pairs>(run);
   }
   return 0;
 }
@@ -185,14 +223,15 @@ void rotate_simd(const HeadRun& run) {
   Element* target = static_cast<Element*>(run.target) + head * run.target_stride;
   const float* cos = run.cos + head * run.row_stride;
   const float* sin = run.sin + head * run.row_stride;
-  if (is_f32 && run.row_stride == 0 && run.order != HeadOrder::one) {
+  const bool is_unrolled = is_f32 && std::is_same_v<Pairing, Half> && run.order == HeadOrder::whole && run.pairs % 32 == 0;
+  if (is_f32 && run.row_stride == 0 && !is_unrolled) {
     for (; head + 2 <= run.count; head += 2, source += 2 * run.source_stride, target += 2 * run.target_stride) {
       rotate_heads<Arithmetic, Pairing, Pairing, 2>(source, run.source_stride, target, run.target_stride, cos, sin, run.pairs);
     }
   }
   for (; head < run.count; ++head, source += run.source_stride, target += run.target_stride, cos += run.row_stride, sin += run.row_stride) {
     if constexpr (is_f32 && std::is_same_v<Pairing, Half>) {
-      if (run.order == HeadOrder::one && run.pairs % 32 == 0) {
+      if (is_unrolled) {
         rotate_unrolled<Arithmetic, Pairing>(source, target, cos, sin, run.pairs, std::make_integer_sequence<int, 4>());
         continue;
       }
