@@ -10,9 +10,6 @@
 namespace ropewalk {
 namespace {
 
-// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
-constexpr int kTileRows = 128;
-
 // The part of a range in its first block.
 SlotRange first_block(SlotRange range) { return {range.first, std::min(range.last, (range.first / kBlockTokens + 1) * kBlockTokens)}; }
 
@@ -164,13 +161,14 @@ void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange next, co
 void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange next, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
+  for (int t = tokens.first; t < tokens.last; ++t) seen_[t] = seen_keys(tile.first_token + t, range);
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
 
     score(tile, first, rows, k, read, next_lines(1, head, range.slots));
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
-      weigh(tile.first_token + t, head * group_, range, blends_f16_ ? kF16Unit : 1,
+      weigh(tile.first_token + t, head * group_, seen_[t], blends_f16_ ? kF16Unit : 1,
             scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row, partial.states + first + row);
     }
     const NextLines keys = k + 1 < tile.kv_heads ? next_lines(0, head + 1, range.slots) : next_lines(0, tile.first_kv_head, next);
@@ -241,7 +239,7 @@ void Pass::write_weights(const Tile& tile, float* weights) {
           score(tile, row, group_, k, read, {});
           // relative to the largest score of all keys, so the sums stay as they are
           for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
-          weigh(tile.first_token, head, {part, range}, 1, scores_, corrections_, chunk_.states + row);
+          weigh(tile.first_token, head, seen_keys(tile.first_token, {part, range}), 1, scores_, corrections_, chunk_.states + row);
           for (int g = 0; g < group_; ++g) {
             const float* shares = scores_ + g * kBlockTokens - read.first;
             for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
@@ -346,19 +344,24 @@ Pass::Floats Pass::load(const char* rows, int count) const {
   return {block_rows_, dim_};
 }
 
-// The rows of one token and one group of heads.
-void Pass::weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states) {
+Pass::SeenKeys Pass::seen_keys(int token, const Chunk& range) const {
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
   if (options_.logn.length > 0) scale *= static_cast<float>(logn_factor(options_.logn, positions_.at(0, 0, token)));
-  const int first = seen.first - first_read(range.slots), last = seen.last - first_read(range.slots);
+  return {seen.first - first_read(range.slots), seen.last - first_read(range.slots), scale};
+}
+
+// The rows of one token and one group of heads.
+void Pass::weigh(int token, int first_head, const SeenKeys& seen, float unit, float* scores, float* corrections, SoftmaxState* states) {
   const float soft_cap = static_cast<float>(options_.soft_cap);
-  if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);
+  if (!encoder_.has_bias()) {
+    return kernels_.weigh({scores, group_, nullptr, seen.first, seen.last, seen.scale, soft_cap, unit}, states, corrections);
+  }
   for (int g = 0; g < group_; ++g) {
     float bias[kBlockTokens];
     encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
-    kernels_.weigh({scores + g * kBlockTokens, 1, bias, first, last, scale, soft_cap, unit}, states + g, corrections + g);
+    kernels_.weigh({scores + g * kBlockTokens, 1, bias, seen.first, seen.last, seen.scale, soft_cap, unit}, states + g, corrections + g);
   }
 }
 

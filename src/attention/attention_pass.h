@@ -15,6 +15,9 @@ namespace ropewalk {
 constexpr int kChunkTokens = 512;
 static_assert(kChunkTokens % kBlockTokens == 0);
 
+// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
+constexpr int kTileRows = 128;
+
 // A chunk of keys in one part of the position map (rope/plans/position_map.h). Without a map there is one part.
 struct Chunk {
   int part;
@@ -146,7 +149,13 @@ class Pass {
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
   void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read, const NextLines& next);
   void score_channels(int first_row, int rows, int head, SlotRange read, const NextLines& next);
-  void weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states);
+  // The keys of a block that a token sees, from the first that is read, and what multiplies their scores.
+  struct SeenKeys {
+    int first, last;
+    float scale;
+  };
+  SeenKeys seen_keys(int token, const Chunk& range) const;
+  void weigh(int token, int first_head, const SeenKeys& seen, float unit, float* scores, float* corrections, SoftmaxState* states);
   // Adds the values of the keys of that range, weighted by scores_, to rows.
   void blend(int rows, int head, SlotRange read, const NextLines& next, float* sums);
 
@@ -190,6 +199,7 @@ class Pass {
   bool blends_f16_;          // values are used as they are stored
   bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 
+  SeenKeys seen_[kTileRows];        // of the tokens of a tile
   float* query_rows_ = nullptr;     // [rows_][dim_]
   float* query_columns_ = nullptr;  // [dim_ / kBlockTokens][rows_][kBlockTokens]: the same for groups of channels
   PartialRows chunk_ = {};          // of run_tile()
