@@ -19,7 +19,6 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   PATTERN "*simd*" EXCLUDE
   PATTERN "add_product.h" EXCLUDE
   PATTERN "computed_here.h" EXCLUDE
-  PATTERN "fetch_next.h" EXCLUDE
   PATTERN "lane_constants.h" EXCLUDE
   PATTERN "load_at.h" EXCLUDE
   PATTERN "matmul_integer_dot.h" EXCLUDE

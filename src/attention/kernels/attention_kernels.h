@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
-#include "attention/kernels/next_lines.h"
 #include "attention/row_storage.h"
+#include "base/next_lines.h"
 
 namespace ropewalk {
 

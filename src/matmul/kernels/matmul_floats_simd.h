@@ -5,7 +5,6 @@
 #include "base/touch.h"
 #include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
-#include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_kernels.h"
 
 namespace ropewalk {
@@ -143,9 +142,11 @@ inline void float_tile(const float* weights, int columns, const float* x, float*
 template <class Arithmetic>
 void float_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
   const float *weights = reinterpret_cast<const float*>(chunk.from), *from = x.floats;
+  NextLines next = chunk.next;
+  const std::ptrdiff_t fetched = next.per_step((x.count + kTileTokens - 1) / kTileTokens * kPartialSums);
   for (int token = 0; token < x.count; token += kTileTokens, from += kTileTokens * x.columns, sums += kTileTokens * kFloatSums) {
     for (int p = 0; p < kPartialSums; ++p) {
-      fetch_next(chunk, token / kTileTokens * kPartialSums + p, x.count / kTileTokens * kPartialSums);
+      next.fetch(fetched);
       float_tile<Arithmetic>(weights + p * kPanelRows, columns - p, from + p * kTileTokens, sums + p * kPanelRows);
     }
   }
@@ -156,7 +157,7 @@ template <class Arithmetic>
 void begin_floats(const PanelPart& panel, std::ptrdiff_t row_bytes, const std::uint8_t* from, PanelChunk& chunk) {
   chunk.multiply = float_tokens<Arithmetic>;
   chunk.from = from;
-  set_next(panel, row_bytes * kPanelRows, chunk);
+  chunk.next = next_of(panel, row_bytes * kPanelRows);
 }
 
 // Reads what isn't in a cache yet line by line: tiles read it in another order, and would wait for each line.

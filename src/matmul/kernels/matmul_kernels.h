@@ -8,8 +8,10 @@
 // - nvfp4, with a scale for each 16 columns: s += (f32(I of the first 16) · scale + f32(I of the others) · scale) · x_scale.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include "base/next_lines.h"
 #include "matmul/packed_rows.h"
 #include "matmul/quantized_row.h"
 
@@ -44,8 +46,7 @@ struct PanelChunk {
   static constexpr int kGroups = kChunkColumns / kActivationGroup;
 
   ChunkTimesTokens multiply;
-  const char* next;  // what the next chunk is likely to be unpacked from, to be fetched meanwhile
-  int next_lines;
+  NextLines next;            // what the next chunk is likely to be unpacked from, to be fetched meanwhile
   const std::uint8_t* from;  // the weights
   int group_bytes;           // from those of 32 columns to the next, unless they are floats
   alignas(16) std::uint8_t weights[kPanelRows * kChunkColumns * sizeof(float)];
@@ -64,6 +65,12 @@ struct PanelPart {
   float unit;
   const std::uint8_t* end;
 };
+
+// What follows `bytes` bytes of a panel: as many again, as far as they can be read.
+inline NextLines next_of(const PanelPart& panel, std::ptrdiff_t bytes) {
+  const char* const next = reinterpret_cast<const char*>(panel.weights + bytes);
+  return {next, next + std::min<std::ptrdiff_t>(bytes, reinterpret_cast<const char*>(panel.end) - next)};
+}
 
 // Adds the products with part of a panel to the sums of the first token, the first two or the first four.
 using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, float* sums);

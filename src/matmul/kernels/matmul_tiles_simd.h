@@ -5,7 +5,6 @@
 
 #include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
-#include "matmul/kernels/fetch_next.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_grids_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
@@ -160,8 +159,10 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Qua
 template <class Arithmetic, class Dot, bool ScalesOf16, bool Minimums>
 void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
   QuantizedRow four = x.quantized;
+  NextLines next = chunk.next;
+  const std::ptrdiff_t fetched = next.per_step((x.count + kTileTokens - 1) / kTileTokens);
   for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
-    fetch_next(chunk, token / kTileTokens, x.count / kTileTokens);
+    next.fetch(fetched);
     if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
     if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot, Minimums>(chunk, columns, four, sums);
     four = next_four(four, x.columns);
@@ -186,7 +187,7 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
     chunk.from = panel.weights + Block::kQuantsAt * kPanelRows;
     chunk.group_bytes = block_bytes;
   }
-  set_next(panel, panel.columns / Block::kElements * block_bytes, chunk);
+  chunk.next = next_of(panel, panel.columns / Block::kElements * block_bytes);
   const std::uint8_t* from = panel.weights;
   std::uint8_t* weights = chunk.weights;
   for (int first = 0; first < panel.columns; first += Block::kElements, from += block_bytes) {

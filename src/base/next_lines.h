@@ -1,5 +1,5 @@
-// Keys or values that are needed next, side by side. A kernel fetches their lines while it computes, so that whoever reads them doesn't
-// wait for memory.
+// What is needed next, side by side. A kernel fetches its lines while it computes, so that whoever reads them doesn't wait for memory: keys
+// and values of a long cache, or weights, which are rarely in a cache when all layers are read for a token or a text.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Lines that kernels fetch while they compute: each once, none outside.
-#include "attention/kernels/next_lines.h"
+#include "base/next_lines.h"
 
 #include <gtest/gtest.h>
 
