@@ -22,7 +22,7 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   PATTERN "lane_constants.h" EXCLUDE
   PATTERN "load_at.h" EXCLUDE
   PATTERN "matmul_integer_dot.h" EXCLUDE
-  PATTERN "unrolled.h" EXCLUDE
+  PATTERN "matmul_unrolled.h" EXCLUDE
   PATTERN "pair_layout.h" EXCLUDE
   PATTERN "sin_cos.h" EXCLUDE)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)

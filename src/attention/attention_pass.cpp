@@ -10,13 +10,21 @@
 namespace ropewalk {
 namespace {
 
-// The part of a range in its first block.
-SlotRange first_block(SlotRange range) { return {range.first, std::min(range.last, (range.first / kBlockTokens + 1) * kBlockTokens)}; }
+// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
+constexpr int kTileRows = 128;
+
+// Bytes of keys and values that are fetched at a time: of several blocks if the first number allows it, of several heads up to the second,
+// which is part of a second-level cache.
+constexpr std::ptrdiff_t kTouchedBlocks = 1 << 15, kTouchedHeads = 1 << 17;
 
 // Calls act(part) for the part of a range in each block.
 template <typename Act>
 void each_block(SlotRange range, const Act& act) {
-  for (; !range.is_empty(); range.first = first_block(range).last) act(first_block(range));
+  for (int slot = range.first; slot < range.last;) {
+    const int end = std::min(range.last, (slot / kBlockTokens + 1) * kBlockTokens);
+    act(SlotRange{slot, end});
+    slot = end;
+  }
 }
 
 // The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
@@ -139,40 +147,49 @@ void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows&
   const VisibleKeys visible = visible_to(chunk.part, tile);
   for (const SlotRange keys : {visible.sinks, visible.window}) {
     const SlotRange seen = intersection(keys, chunk.slots);
-    if (!seen.is_empty()) next_lines(0, tile.first_kv_head, first_block(seen)).fetch_rest();
-    each_block(seen, [&](SlotRange range) { attend_block(tile, {chunk.part, range}, first_block({range.last, seen.last}), partial); });
+    const std::ptrdiff_t block_bytes = 2 * kBlockTokens * row_bytes_ * tile.kv_heads;
+    const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBlocks / block_bytes) : 1);
+    each_block(seen, [&](SlotRange range) {
+      const bool is_first = range.first == seen.first || range.first % together == 0;
+      attend_block(tile, {chunk.part, range},
+                   {range.first, is_first ? std::min(seen.last, (range.first / together + 1) * together) : range.first}, partial);
+    });
   }
 }
 
 // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
-// or values at a time is in the first-level cache. Meanwhile those that follow are fetched.
-void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange next, const PartialRows& partial) {
+// or values at a time is in the first-level cache. The rows of `fetched` are touched before.
+void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
   const SlotRange tokens = tokens_that_see(tile, range);
   int split = tokens.first;  // later tokens see more groups as closed
   if (kv_.closed.pages == nullptr) split = tokens.last;
   while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.slots.first / kBlockTokens)) ++split;
   is_closed_ = false;
-  attend_tokens(tile, {tokens.first, split}, range, next, partial);
+  attend_tokens(tile, {tokens.first, split}, range, fetched, partial);
   is_closed_ = true;
-  attend_tokens(tile, {split, tokens.last}, range, next, partial);
+  attend_tokens(tile, {split, tokens.last}, range, fetched, partial);
   is_closed_ = false;
 }
 
-void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange next, const PartialRows& partial) {
+void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
-  for (int t = tokens.first; t < tokens.last; ++t) seen_[t] = seen_keys(tile.first_token + t, range);
+  const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
+    if (k % heads == 0) {
+      each_block(fetched, [&](SlotRange block) {
+        for (int i = head; i < tile.first_kv_head + std::min(k + heads, tile.kv_heads); ++i) touch_block(i, block);
+      });
+    }
     const int first = row_of(tile, k, tokens.first), rows = (tokens.last - tokens.first) * group_;
 
-    score(tile, first, rows, k, read, next_lines(1, head, range.slots));
+    score(tile, first, rows, k, read);
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
-      weigh(tile.first_token + t, head * group_, seen_[t], blends_f16_ ? kF16Unit : 1,
+      weigh(tile.first_token + t, head * group_, range, blends_f16_ ? kF16Unit : 1,
             scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row, partial.states + first + row);
     }
-    const NextLines keys = k + 1 < tile.kv_heads ? next_lines(0, head + 1, range.slots) : next_lines(0, tile.first_kv_head, next);
-    blend(rows, head, read, keys, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
+    blend(rows, head, read, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
   }
 }
 
@@ -187,19 +204,19 @@ SlotRange Pass::use_block(const Chunk& range) {
   return read;
 }
 
-void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read, const NextLines& next) {
+void Pass::score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read) {
   const int head = tile.first_kv_head + kv_head, count = read.last - read.first;
-  if (reads_channels(read.first / kBlockTokens)) return score_channels(first_row, rows, head, read, next);
+  if (reads_channels(read.first / kBlockTokens)) return score_channels(first_row, rows, head, read);
   const float* queries = query_rows_ + static_cast<std::ptrdiff_t>(first_row) * dim_;
   if (scores_f16_) {
-    return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_, next});
+    return kernels_.score_f16({queries, dim_, rows, f16_rows(key_row(head, read.first)), f16_stride(), count, dim_, scores_});
   }
   const Floats keys = read_keys(head, read);
-  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_, next});
+  kernels_.score({queries, dim_, rows, keys.rows, keys.stride, count, dim_, scores_});
 }
 
 // Blend adds channels that are weighted by the elements of a query.
-void Pass::score_channels(int first_row, int rows, int head, SlotRange read, const NextLines& next) {
+void Pass::score_channels(int first_row, int rows, int head, SlotRange read) {
   const int first = read.first % kBlockTokens, count = padded_dim(read.length());
   kernels_.load_channels(
       {kv_.closed.block(read.first / kBlockTokens, 0, head, kv_.head_dim), kv_.head_dim, encoder_.rotation(), block_rows_});
@@ -209,18 +226,18 @@ void Pass::score_channels(int first_row, int rows, int head, SlotRange read, con
   for (int i = 0; i < dim_; i += kBlockTokens) {
     const float* queries = query_columns_ + static_cast<std::ptrdiff_t>(i) * rows_ + first_row * kBlockTokens;
     kernels_.blend({queries, corrections_, rows, block_rows_ + i * kBlockTokens + first, kBlockTokens, std::min(kBlockTokens, dim_ - i),
-                    count, scores_, kBlockTokens, i == 0 ? next : NextLines()});
+                    count, scores_, kBlockTokens});
   }
 }
 
-void Pass::blend(int rows, int head, SlotRange read, const NextLines& next, float* sums) {
+void Pass::blend(int rows, int head, SlotRange read, float* sums) {
   const int count = read.last - read.first;
   if (blends_f16_) {
     const Float16* values = f16_rows(value_row(head, read.first));
-    return kernels_.blend_f16({scores_, corrections_, rows, values, f16_stride(), count, dim_, sums, dim_, next});
+    return kernels_.blend_f16({scores_, corrections_, rows, values, f16_stride(), count, dim_, sums, dim_});
   }
   const Floats values = read_values(head, read);
-  kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, sums, dim_, next});
+  kernels_.blend({scores_, corrections_, rows, values.rows, values.stride, count, dim_, sums, dim_});
 }
 
 void Pass::write_weights(const Tile& tile, float* weights) {
@@ -236,10 +253,10 @@ void Pass::write_weights(const Tile& tile, float* weights) {
         const SlotRange read = use_block({part, range});
         for (int k = 0; k < tile.kv_heads; ++k) {
           const int row = row_of(tile, k, 0), head = first_head + row;
-          score(tile, row, group_, k, read, {});
+          score(tile, row, group_, k, read);
           // relative to the largest score of all keys, so the sums stay as they are
           for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
-          weigh(tile.first_token, head, seen_keys(tile.first_token, {part, range}), 1, scores_, corrections_, chunk_.states + row);
+          weigh(tile.first_token, head, {part, range}, 1, scores_, corrections_, chunk_.states + row);
           for (int g = 0; g < group_; ++g) {
             const float* shares = scores_ + g * kBlockTokens - read.first;
             for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
@@ -293,17 +310,22 @@ const char* Pass::stored(const char* base, std::size_t page_offset, int head, in
   return kv_.pages[slot / kBlockTokens] + page_offset + slot % kBlockTokens * kv_.token_stride + in_head;
 }
 
-NextLines Pass::next_lines(int part, int head, SlotRange range) const {
-  if (range.is_empty()) return {};
-  const int page = range.first / kBlockTokens;
-  if (page < kv_.closed.count) {
-    const char* const block = kv_.closed.block(page, part, head, kv_.head_dim);
-    return {block, block + kv_.closed.bytes(page, part, kv_.head_dim)};
+// Fetches rows at full memory speed. The arithmetic alone would wait for each row. Keys and values, and those of several heads or blocks,
+// are fetched together, which waits once.
+void Pass::touch(const char* rows, int count) const {
+  if (kv_.token_stride == row_bytes_) return touch_lines(rows, count * row_bytes_);
+  for (int row = 0; row < count; ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
+}
+
+void Pass::touch_block(int head, SlotRange block) const {
+  const int page = block.first / kBlockTokens;
+  if (page >= kv_.closed.count) {
+    touch(key_row(head, block.first), block.last - block.first);
+    return touch(value_row(head, block.first), block.last - block.first);
   }
-  const char* const rows = part == 0 ? key_row(head, range.first) : value_row(head, range.first);
-  if (kv_.token_stride == row_bytes_) return {rows, rows + range.length() * row_bytes_};
-  for (int row = 0; row < range.length(); ++row) touch_lines(rows + row * kv_.token_stride, row_bytes_);
-  return {};
+  for (const int part : {0, 1}) {  // most tokens read this form
+    touch_lines(kv_.closed.block(page, part, head, kv_.head_dim), static_cast<std::ptrdiff_t>(kv_.closed.bytes(page, part, kv_.head_dim)));
+  }
 }
 
 Pass::Floats Pass::load_closed_rows(int part, int head, SlotRange range) const {
@@ -344,24 +366,19 @@ Pass::Floats Pass::load(const char* rows, int count) const {
   return {block_rows_, dim_};
 }
 
-Pass::SeenKeys Pass::seen_keys(int token, const Chunk& range) const {
+// The rows of one token and one group of heads.
+void Pass::weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states) {
   const SlotRange seen = seen_by(token, range);
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
   if (options_.logn.length > 0) scale *= static_cast<float>(logn_factor(options_.logn, positions_.at(0, 0, token)));
-  return {seen.first - first_read(range.slots), seen.last - first_read(range.slots), scale};
-}
-
-// The rows of one token and one group of heads.
-void Pass::weigh(int token, int first_head, const SeenKeys& seen, float unit, float* scores, float* corrections, SoftmaxState* states) {
+  const int first = seen.first - first_read(range.slots), last = seen.last - first_read(range.slots);
   const float soft_cap = static_cast<float>(options_.soft_cap);
-  if (!encoder_.has_bias()) {
-    return kernels_.weigh({scores, group_, nullptr, seen.first, seen.last, seen.scale, soft_cap, unit}, states, corrections);
-  }
+  if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);
   for (int g = 0; g < group_; ++g) {
     float bias[kBlockTokens];
     encoder_.write_bias(positions_.at(0, 0, token), first_head + g, bias);
-    kernels_.weigh({scores + g * kBlockTokens, 1, bias, seen.first, seen.last, seen.scale, soft_cap, unit}, states + g, corrections + g);
+    kernels_.weigh({scores + g * kBlockTokens, 1, bias, first, last, scale, soft_cap, unit}, states + g, corrections + g);
   }
 }
 

@@ -15,9 +15,6 @@ namespace ropewalk {
 constexpr int kChunkTokens = 512;
 static_assert(kChunkTokens % kBlockTokens == 0);
 
-// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
-constexpr int kTileRows = 128;
-
 // A chunk of keys in one part of the position map (rope/plans/position_map.h). Without a map there is one part.
 struct Chunk {
   int part;
@@ -133,10 +130,10 @@ class Pass {
   SlotRange seen_by(int token, const Chunk& range) const;
   SlotRange tokens_that_see(const Tile& tile, const Chunk& range) const;
 
-  // `range` and `next`, which follows it, are each within one block.
-  void attend_block(const Tile& tile, const Chunk& range, SlotRange next, const PartialRows& partial);
+  // `range` is within one block.
+  void attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial);
   // The same for tokens of the tile that read the block in one form.
-  void attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange next, const PartialRows& partial);
+  void attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial);
   // Whether the token at a slot reads a block as a closed group: if there is no other form, or the group is closed when it is the last
   // token.
   bool reads_closed(int slot, int block) const {
@@ -147,17 +144,11 @@ class Pass {
   // Prepares for the keys of a range within one block. Returns the range that is read: it may start before.
   SlotRange use_block(const Chunk& range);
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
-  void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read, const NextLines& next);
-  void score_channels(int first_row, int rows, int head, SlotRange read, const NextLines& next);
-  // The keys of a block that a token sees, from the first that is read, and what multiplies their scores.
-  struct SeenKeys {
-    int first, last;
-    float scale;
-  };
-  SeenKeys seen_keys(int token, const Chunk& range) const;
-  void weigh(int token, int first_head, const SeenKeys& seen, float unit, float* scores, float* corrections, SoftmaxState* states);
+  void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
+  void score_channels(int first_row, int rows, int head, SlotRange read);
+  void weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states);
   // Adds the values of the keys of that range, weighted by scores_, to rows.
-  void blend(int rows, int head, SlotRange read, const NextLines& next, float* sums);
+  void blend(int rows, int head, SlotRange read, float* sums);
 
   struct Floats {
     const float* rows;
@@ -166,9 +157,8 @@ class Pass {
   const char* stored(const char* base, std::size_t page_offset, int head, int slot) const;
   const char* key_row(int head, int slot) const { return stored(kv_.keys, kv_.key_offset, head, slot); }
   const char* value_row(int head, int slot) const { return stored(kv_.values, kv_.value_offset, head, slot); }
-  // What a kernel should fetch: the keys (part 0) or values (part 1) of a range within one block, in the form that most tokens read.
-  // Fetches them itself if they aren't side by side.
-  NextLines next_lines(int part, int head, SlotRange range) const;
+  void touch(const char* rows, int count) const;
+  void touch_block(int head, SlotRange block) const;
   // The keys (part 0) or values (part 1) of a range in a closed page that has them in rows.
   Floats load_closed_rows(int part, int head, SlotRange range) const;
   static const Float16* f16_rows(const char* rows) { return reinterpret_cast<const Float16*>(rows); }
@@ -199,7 +189,6 @@ class Pass {
   bool blends_f16_;          // values are used as they are stored
   bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 
-  SeenKeys seen_[kTileRows];        // of the tokens of a tile
   float* query_rows_ = nullptr;     // [rows_][dim_]
   float* query_columns_ = nullptr;  // [dim_ / kBlockTokens][rows_][kBlockTokens]: the same for groups of channels
   PartialRows chunk_ = {};          // of run_tile()

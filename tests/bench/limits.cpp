@@ -77,18 +77,16 @@ void bound_interleaved(Element* x, int count, int repeats) {
   }
 }
 
-// Products of a block of keys, or of values: as many loads and multiply-adds. Meanwhile the next block is fetched.
+// Products of a block of keys, or of values: as many loads and multiply-adds.
 template <class Element, int Heads>
-[[gnu::noinline]] void bound_products(const ScoreBlockOf<Element>& block, int row, NextLines next, v128_t* sums) {
+[[gnu::noinline]] void bound_products(const ScoreBlockOf<Element>& block, int row, v128_t* sums) {
   const Operands<Element> operands;
   constexpr int kRows = Heads > 4 ? 4 : Heads, kKeys = kRows <= 2 ? 4 : kRows == 3 ? 3 : 2;
-  const std::ptrdiff_t fetched = next.per_step((kBlockTokens + kKeys - 1) / kKeys);
   ROPEWALK_ROLLED for (int n = 0; n < kBlockTokens; n += kKeys) {
-    next.fetch(fetched);
     const int first = n + kKeys <= kBlockTokens ? n : kBlockTokens - kKeys;
     multiply_rows<Arithmetic, Element, kRows, kKeys>(block, operands, row, first, sums + row * kBlockTokens);
   }
-  if constexpr (Heads > 4) bound_products<Element, Heads - 4>(block, row + 4, {}, sums);
+  if constexpr (Heads > 4) bound_products<Element, Heads - 4>(block, row + 4, sums);
 }
 
 constexpr int kMaxBoundDim = 128;
@@ -96,15 +94,17 @@ constexpr int kMaxBoundDim = 128;
 // Keys of a head and their values in turn, a block of each.
 template <class Element, int Heads>
 float bound_attention(const Element* rows, int dim, int blocks, const float* queries, int repeats) {
-  float scaled[Heads * kMaxBoundDim];  // so that no product is subnormal
+  const int fetched = 32768 / static_cast<int>(kBlockTokens * dim * sizeof(Element));  // blocks at a time
+  float scaled[Heads * kMaxBoundDim];                                                  // so that no product is subnormal
   for (int i = 0; i < Heads * dim; ++i) scaled[i] = queries[i] * (sizeof(Element) == 2 ? kF16Unit : 1);
   v128_t sums[Heads * kBlockTokens] = {}, scores[Heads * kBlockTokens / 4] = {}, weights[Heads * kBlockTokens / 4];
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int index = 0; index < blocks; ++index) {
       const Element* stored = rows + static_cast<std::ptrdiff_t>(index) * kBlockTokens * dim;
-      const char* const next = reinterpret_cast<const char*>(stored + (index + 1 < blocks ? kBlockTokens * dim : 0));
-      bound_products<Element, Heads>({scaled, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, 0,
-                                     {next, next + std::ptrdiff_t{kBlockTokens} * dim * sizeof(Element)}, sums);
+      if (index % fetched == 0) {
+        touch_lines(reinterpret_cast<const char*>(stored), std::min(fetched, blocks - index) * kBlockTokens * dim * sizeof(Element));
+      }
+      bound_products<Element, Heads>({scaled, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, 0, sums);
       if (index % 2 != 0) continue;
       asm volatile("" : : "r"(scores) : "memory");  // scores of their own, whose exponentials are numbers, as if they had changed
       ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; ++i) weights[i] = exp_f32x4<Arithmetic>(scores[i]);

@@ -8,7 +8,6 @@
 #include <cstddef>
 
 #include "attention/row_storage.h"
-#include "base/next_lines.h"
 
 namespace ropewalk {
 
@@ -77,7 +76,6 @@ struct ScoreBlockOf {
   int count;      // keys, at most kBlockTokens
   int dim;        // a multiple of kRowFloats
   float* scores;  // [rows][kBlockTokens]
-  NextLines next = {};
 };
 using ScoreBlock = ScoreBlockOf<float>;
 using Score = void (*)(const ScoreBlock& block);
@@ -127,7 +125,6 @@ struct BlendBlockOf {
   int dim;
   float* out;  // [rows] out_stride floats apart
   std::ptrdiff_t out_stride;
-  NextLines next = {};
 };
 using BlendBlock = BlendBlockOf<float>;
 using Blend = void (*)(const BlendBlock& block);

@@ -8,8 +8,6 @@
 #include "attention/kernels/attention_kernels.h"
 #include "base/add_product.h"
 #include "base/float_math_wasmsimd.h"
-#include "base/load_at.h"
-#include "base/unrolled.h"
 
 namespace ropewalk {
 
@@ -86,18 +84,14 @@ void score_rows(const ScoreBlockOf<Element>& block, int row) {
   constexpr int kKeys = Rows <= 2 ? 4 : Rows == 3 ? 3 : 2;
   const Operands<Element> operands;
   const int count = block.count;
-  NextLines next = row == 0 ? block.next : NextLines();
-  const std::ptrdiff_t fetched = next.per_step((count + kKeys - 1) / kKeys);
   v128_t sums[Rows * kBlockTokens];
   if (count < kKeys) {
     multiply_few<Arithmetic>(block, row, Rows, sums);
   } else {  // the last keys may be multiplied twice
     ROPEWALK_ROLLED for (int n = 0; n < count; n += kKeys) {
-      next.fetch(fetched);
       multiply_rows<Arithmetic, Element, Rows, kKeys>(block, operands, row, n + kKeys <= count ? n : count - kKeys, sums);
     }
   }
-  next.fetch_rest();
   add_partial_sums(sums, Rows, count, block.scores + row * kBlockTokens);
 }
 
@@ -119,7 +113,7 @@ constexpr int kBlendKeys = 16;
 // Rows × Vectors sums stay in registers while keys [first, last) are processed.
 template <class Arithmetic, class Element, int Rows, int Vectors>
 inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Element>& operands, int row, int i, int first, int last) {
-  const float* weight = block.weights + row * kBlockTokens + first;
+  const float* weights = block.weights + row * kBlockTokens;
   const Element* value = block.values + first * block.value_stride + i;
   float* out = block.out + row * block.out_stride + i;
   v128_t sum[Rows][Vectors];
@@ -132,13 +126,13 @@ inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Elemen
       for (int v = 0; v < Vectors; ++v) sum[r][v] = wasm_f32x4_mul(sum[r][v], correction);
     }
   }
-  ROPEWALK_ROLLED for (int n = first; n < last; ++n, ++weight, value += block.value_stride) {
+  ROPEWALK_ROLLED for (int n = first; n < last; ++n, value += block.value_stride) {
     v128_t values[Vectors];
     for (int v = 0; v < Vectors; ++v) values[v] = operands.load(value + 4 * v);
-    unrolled<Rows>([&]<int R>() ROPEWALK_INLINE {
-      const v128_t weights = load32_splat_at<R * kBlockTokens * sizeof(float)>(weight);
-      for (int v = 0; v < Vectors; ++v) sum[R][v] = Arithmetic::add_product(sum[R][v], weights, values[v]);
-    });
+    for (int r = 0; r < Rows; ++r) {
+      const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
+    }
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) wasm_v128_store(out + r * block.out_stride + 4 * v, sum[r][v]);
@@ -157,25 +151,19 @@ template <class Arithmetic, class Element, int Rows>
 void blend_rows(const BlendBlockOf<Element>& block, int row) {
   constexpr int kVectors = Rows <= 2 ? 4 : 2;
   const Operands<Element> operands;
-  constexpr int kElements = 4 * kVectors * kBlendKeys;  // of a tile
-  NextLines next = row == 0 ? block.next : NextLines();
-  const std::ptrdiff_t fetched = next.per_step((block.count * block.dim + kElements - 1) / kElements);
   ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kBlendKeys) {
     const int last = first + kBlendKeys < block.count ? first + kBlendKeys : block.count;
     int i = 0;
     if constexpr (Rows == 3) {  // nine sums, then six while an even number of vectors is left
       ROPEWALK_ROLLED for (; block.dim - i > 16 || block.dim - i == 12; i += 12) {
-        next.fetch(fetched);
         blend_tile<Arithmetic, Element, 3, 3>(block, operands, row, i, first, last);
       }
     }
     ROPEWALK_ROLLED for (; i + 4 * kVectors <= block.dim; i += 4 * kVectors) {
-      next.fetch(fetched);
       blend_tile<Arithmetic, Element, Rows, kVectors>(block, operands, row, i, first, last);
     }
     if (i < block.dim) blend_rest<Arithmetic>(block, row, Rows, i, first, last);
   }
-  next.fetch_rest();
 }
 
 template <class Arithmetic, class Element>

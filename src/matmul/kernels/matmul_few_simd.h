@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/unrolled.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

@@ -3,9 +3,9 @@
 
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
-#include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

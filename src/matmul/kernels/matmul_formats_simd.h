@@ -19,10 +19,10 @@
 
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
-#include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/packed_rows.h"
 #include "matmul/panel_bits.h"
 #include "matmul/weight_format.h"

@@ -14,9 +14,9 @@
 
 #include <bit>
 
-#include "base/load_at.h"
-#include "base/unrolled.h"
+#include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_formats_simd.h"
+#include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/quantized_row.h"
 
 namespace ropewalk {

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/next_lines.h"
+#include "matmul/kernels/next_lines.h"
 #include "matmul/packed_rows.h"
 #include "matmul/quantized_row.h"
 

@@ -3,12 +3,12 @@
 
 #include <type_traits>
 
-#include "base/unrolled.h"
 #include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_grids_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"
 #include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 

@@ -9,11 +9,11 @@
 
 #include "base/add_product.h"
 #include "base/buffer.h"
-#include "base/load_at.h"
 #include "base/touch.h"
-#include "base/unrolled.h"
 #include "matmul/activations.h"
 #include "matmul/kernels/lane_constants.h"
+#include "matmul/kernels/load_at.h"
+#include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/matmul.h"
 #include "matmul/packed_rows.h"
 

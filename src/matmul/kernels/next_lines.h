@@ -1,7 +1,8 @@
-// What is needed next, side by side. A kernel fetches its lines while it computes, so that whoever reads them doesn't wait for memory: keys
-// and values of a long cache, or weights, which are rarely in a cache when all layers are read for a token or a text.
+// Weights that are needed next, side by side. A kernel fetches their lines while it computes, so that whoever reads them doesn't wait for
+// memory: all weights are read for each text, and those of a layer rarely are in a cache.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/touch.h"
@@ -14,10 +15,10 @@ struct NextLines {
 
   // Fetches so many bytes, whole lines, or what is left.
   void fetch(std::ptrdiff_t bytes) {
-    const char* const end = bytes < to - from ? from + bytes : to;
-    for (; from < end; from += kLineBytes) touch_line(from);
+    const std::ptrdiff_t fetched = std::min(bytes, to - from);
+    touch_lines(from, fetched);
+    from += fetched;
   }
-  void fetch_rest() { fetch(to - from); }
 
   // What to fetch in each of a loop's steps, so that nothing is left.
   std::ptrdiff_t per_step(int steps) const {

@@ -3,7 +3,7 @@
 
 #include <wasm_simd128.h>
 
-#include "base/unrolled.h"
+#include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
 
