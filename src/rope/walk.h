@@ -15,7 +15,7 @@ namespace ropewalk {
 constexpr std::int64_t kStreamingBytes = 16 << 20;
 
 enum class Walk {
-  in_steps,    // some pairs of several heads at a time. For tensors that fit into a first-level cache
+  in_steps,    // some pairs of several heads at a time. For tensors that fit into a core's own cache
   read_ahead,  // whole heads, piece by piece, after loading one byte of each line of the piece (touch.h)
   in_order,    // whole heads
 };

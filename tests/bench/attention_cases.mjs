@@ -1,5 +1,5 @@
 // Benchmark cases of attention, caches and linear attention. Every line is a ratio within this run.
-import { race, ratio } from "./measure.mjs";
+import { race, ratio, repeatedly } from "./measure.mjs";
 
 const HEADS = 32;
 const KV_HEADS = 8;
@@ -58,10 +58,6 @@ export function fillCache(rw, cache, tokens, shape = [KV_HEADS, HEAD_DIM]) {
   kv.dispose();
   return cache;
 }
-
-export const repeatedly = (call) => (repeats) => {
-  for (let i = 0; i < repeats; i++) call();
-};
 
 /** Contenders for the two bounds of attention: reading the same bytes, and doing as many multiply-adds. */
 function bounds(module, address, bytes, multiplyAdds) {

@@ -1,7 +1,7 @@
 // Benchmark cases, the same in Node and in a page. Most lines are ratios within this run.
 import { runCases as runAttentionCases } from "./attention_cases.mjs";
-import { race, raceAsync, ratio } from "./measure.mjs";
-import { fixtures, HEAD_DIM, HEADS, PAIRS, QWEN, repeatedly, runCases as runRotationCases } from "./rotation_cases.mjs";
+import { race, raceAsync, ratio, repeatedly } from "./measure.mjs";
+import { fixtures, HEAD_DIM, HEADS, PAIRS, QWEN, runCases as runRotationCases } from "./rotation_cases.mjs";
 
 /**
  * @param rw - the package's API, running on `module`.

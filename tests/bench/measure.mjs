@@ -6,6 +6,11 @@ export function median(values) {
   return sorted[sorted.length >> 1];
 }
 
+/** A contender of `race` that calls a function again and again. */
+export const repeatedly = (call) => (repeats) => {
+  for (let i = 0; i < repeats; i++) call();
+};
+
 /**
  * Alternates between the functions, round after round, so that a slow moment of the machine affects all of them. A sample repeats a
  * function for about `sampleMs`.

@@ -1,6 +1,6 @@
 // Attention of long prompts over an f16 cache, and their memory: `npm run bench -- prompts`.
-import { fill, fillCache, promptMemory, repeatedly, ROPE, SHAPES } from "./attention_cases.mjs";
-import { race, ratio } from "./measure.mjs";
+import { fill, fillCache, promptMemory, ROPE, SHAPES } from "./attention_cases.mjs";
+import { race, ratio, repeatedly } from "./measure.mjs";
 
 const PROMPTS = [8192, 32768];
 /** Queries that are measured. */

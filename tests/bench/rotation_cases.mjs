@@ -1,5 +1,5 @@
 // Benchmark cases of rotation in place. Most lines are ratios within this run.
-import { race, ratio } from "./measure.mjs";
+import { race, ratio, repeatedly } from "./measure.mjs";
 
 export const HEADS = 32;
 export const HEAD_DIM = 128;
@@ -111,12 +111,6 @@ function comparedWithLoops(rw, module, tokens, report) {
   line("half, compared with a JavaScript loop", "javascript", "half", "× faster");
   copy.dispose();
   work.dispose();
-}
-
-export function repeatedly(call) {
-  return (repeats) => {
-    for (let i = 0; i < repeats; i++) call();
-  };
 }
 
 /** RoPE as commonly written in JavaScript: a loop over Float32Arrays with a table. */
