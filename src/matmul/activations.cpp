@@ -1,5 +1,7 @@
 #include "matmul/activations.h"
 
+#include <wasm_simd128.h>
+
 #include <algorithm>
 
 #include "base/thread_pool.h"
@@ -13,6 +15,24 @@ constexpr std::int64_t kQuantizeWork = 16;
 
 // Minimum number of tokens for which unpacking weights for tiles is worthwhile.
 constexpr int kTokensForTiles = 3;
+
+// Writes the columns of four tokens in turns.
+void take_turns(const float* const (&rows)[kTileTokens], int columns, float* to) {
+  int column = 0;
+  for (; column + 4 <= columns; column += 4, to += 4 * kTileTokens) {
+    v128_t of[kTileTokens];
+    for (int t = 0; t < kTileTokens; ++t) of[t] = wasm_v128_load(rows[t] + column);
+    const v128_t low[] = {wasm_i32x4_shuffle(of[0], of[1], 0, 4, 1, 5), wasm_i32x4_shuffle(of[2], of[3], 0, 4, 1, 5)};
+    const v128_t high[] = {wasm_i32x4_shuffle(of[0], of[1], 2, 6, 3, 7), wasm_i32x4_shuffle(of[2], of[3], 2, 6, 3, 7)};
+    wasm_v128_store(to, wasm_i64x2_shuffle(low[0], low[1], 0, 2));
+    wasm_v128_store(to + 4, wasm_i64x2_shuffle(low[0], low[1], 1, 3));
+    wasm_v128_store(to + 8, wasm_i64x2_shuffle(high[0], high[1], 0, 2));
+    wasm_v128_store(to + 12, wasm_i64x2_shuffle(high[0], high[1], 1, 3));
+  }
+  for (; column < columns; ++column, to += kTileTokens) {
+    for (int t = 0; t < kTileTokens; ++t) to[t] = rows[t][column];
+  }
+}
 
 }  // namespace
 
@@ -33,7 +53,7 @@ void Activations::choose_turns(const MatmulKernels& kernels) {
 template <class Act>
 void Activations::each_row(std::int64_t work, Act&& act) const {
   each_in_parallel(filled_tokens() / turns_, work * turns_ * columns_, [&](int first) {
-    for (int t = first * turns_; t < (first + 1) * turns_; ++t) act(t, floats_ + std::min(t, tokens_ - 1) * stride_);
+    for (int t = first * turns_; t < (first + 1) * turns_; ++t) act(t, row(t));
   });
 }
 
@@ -42,9 +62,10 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
   choose_turns(kernels);
   if (in_tiles()) {
     if (!turned_.resize(static_cast<std::uint64_t>(filled_tokens()) * columns_)) return Status::out_of_memory;
-    each_row(kTurnWork, [&](int token, const float* row) {
-      float* to = turned_.data() + static_cast<std::ptrdiff_t>(token / kTileTokens) * kTileTokens * columns_ + token % kTileTokens;
-      for (int i = 0; i < columns_; ++i) to[i * kTileTokens] = row[i];
+    each_in_parallel(filled_tokens() / kTileTokens, kTurnWork * kTileTokens * columns_, [&](int four) {
+      const float* rows[kTileTokens];
+      for (int t = 0; t < kTileTokens; ++t) rows[t] = row(four * kTileTokens + t);
+      take_turns(rows, columns_, turned_.data() + static_cast<std::ptrdiff_t>(four) * kTileTokens * columns_);
     });
   }
   is_prepared_ = true;

@@ -2,6 +2,8 @@
 // use them.
 #pragma once
 
+#include <algorithm>
+
 #include "base/buffer.h"
 #include "base/status.h"
 #include "matmul/kernels/matmul_kernels.h"
@@ -33,6 +35,7 @@ class Activations {
 
  private:
   void choose_turns(const MatmulKernels& kernels);
+  const float* row(int token) const { return floats_ + std::min(token, tokens_ - 1) * stride_; }
   int filled_tokens() const { return (tokens_ + turns_ - 1) / turns_ * turns_; }
   QuantizedRow quantized(std::ptrdiff_t element, int turn, int turns);
   template <class Act>

@@ -8,6 +8,7 @@
 #include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
+#include "matmul/kernels/computed_here.h"
 #include "matmul/panel_exponent.h"
 
 namespace ropewalk {
@@ -15,6 +16,10 @@ namespace {
 
 // Number of tokens that share the unpacked columns of a panel. Their sums stay in the first-level cache.
 constexpr int kTokensTogether = 128;
+
+// Number of panels whose sums are written together, so that cache lines are written whole: the next panel comes after so many other tokens
+// that a line has left the first-level cache.
+constexpr int kPanelsTogether = 4;
 
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
@@ -25,6 +30,13 @@ float unit_of(const WeightMatrix& weights) { return std::ldexp(1.0f, -weights.ex
 
 // An exponent above 0 is only for panels without infinity and NaN.
 bool is_surely_finite(const WeightMatrix& weights) { return weights.exponent > 0; }
+
+// Without the call of a function, outside of wasm, that compilers make of std::fill_n.
+void clear(float* sums, int count) {
+  v128_t zero = wasm_i32x4_splat(0);
+  computed_here(zero);
+  for (int i = 0; i < count; i += kPanelRows) store8(sums + i, {zero, zero});
+}
 
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
 
@@ -50,9 +62,10 @@ class PanelProduct {
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
         two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
 
-  // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
-  void add(int row, int rows, int token, int count) {
-    std::fill_n(sums_, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_, 0.0f);
+  // Computes the sums of rows [row, row + rows) and tokens [token, token + count), as those of panel `panel`, below kPanelsTogether.
+  void add(int panel_of_sums, int row, int rows, int token, int count) {
+    float* const sums = sums_[panel_of_sums];
+    clear(sums, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_);
     const bool is_packed = row < weights_.packed_rows;
     const bool in_fours = is_packed && count <= most_in_fours_;
     const bool in_tiles = x_.in_tiles() && !in_fours;
@@ -70,19 +83,19 @@ class PanelProduct {
       const PanelPart part = is_packed ? PanelPart{panel, columns, unit_, end_} : PanelPart{panel, columns, 1, std::end(packed_)};
       if (in_tiles) {
         kernels_.unpack[format_](part, chunk_);
-        chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums_);
+        chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums);
         continue;
       }
       const int fours = in_fours ? std::min(x_.first_alone() - token, count) : 0;
       for (int t = 0; t < fours; t += kTileTokens)
-        kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums_ + t * sums_per_token_);
-      add_alone(part, token + fours, column, count - fours, is_packed, sums_ + fours * sums_per_token_);
+        kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums + t * sums_per_token_);
+      add_alone(part, token + fours, column, count - fours, is_packed, sums + fours * sums_per_token_);
     }
   }
 
-  // Writes the sums of a token, counted from `token` of add(), plus the biases of the rows, which may be at `out`.
-  void write(int token, int rows, const float* bias, float* out) const {
-    F32x8 sums = joined(is_float(weights_.format), sums_ + token * sums_per_token_);
+  // Writes the sums of a panel and a token, counted from `token` of add(), plus the biases of the rows, which may be at `out`.
+  void write(int panel_of_sums, int token, int rows, const float* bias, float* out) const {
+    const F32x8 sums = joined(is_float(weights_.format), sums_[panel_of_sums] + token * sums_per_token_);
     if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
     float each[kPanelRows];
     store8(each, sums);
@@ -104,7 +117,7 @@ class PanelProduct {
   const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
   PanelTimesToken two_;
-  alignas(16) float sums_[kTokensTogether * sums_per_token(true)];
+  alignas(64) float sums_[kPanelsTogether][kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;
 };
@@ -118,13 +131,17 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
   PanelProduct product(kernels, weights, x);
   for (int token = 0; token < x.tokens(); token += kTokensTogether) {
     const int count = std::min(kTokensTogether, x.tokens() - token);
-    for (int row = first_row; row < end; row += kPanelRows) {
-      const int rows = std::min(kPanelRows, end - row);
-      product.add(row, rows, token, count);
-      const float* const bias = of.bias == nullptr ? nullptr : of.bias + row;
+    for (int row = first_row; row < end; row += kPanelsTogether * kPanelRows) {
+      const int rows = std::min(kPanelsTogether * kPanelRows, end - row);
+      const auto each_panel = [&](auto&& act) {
+        for (int first = 0; first < rows; first += kPanelRows) act(first / kPanelRows, row + first, std::min(kPanelRows, rows - first));
+      };
+      each_panel([&](int panel, int row, int rows) { product.add(panel, row, rows, token, count); });
       for (int t = 0; t < count; ++t) {
-        float* const out = of.out + (token + t) * of.out_stride + row;
-        product.write(t, rows, of.adds ? out : bias, out);
+        each_panel([&](int panel, int row, int rows) {
+          float* const out = of.out + (token + t) * of.out_stride + row;
+          product.write(panel, t, rows, of.adds ? out : of.bias == nullptr ? nullptr : of.bias + row, out);
+        });
       }
     }
   }

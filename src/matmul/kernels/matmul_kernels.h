@@ -18,7 +18,7 @@
 namespace ropewalk {
 
 // Number of columns of a panel that a tile unpacks at a time.
-constexpr int kChunkColumns = 256;
+constexpr int kChunkColumns = 512;
 
 // Sums of one token and one panel: [kPartialSums][kPanelRows] for floats, [kPanelRows] for quantized weights. The next token's follow.
 constexpr int kPartialSums = 4;

@@ -23,19 +23,28 @@ inline std::int32_t sum_of_lanes(v128_t lanes) {
   return wasm_i32x4_extract_lane(lanes, 0);
 }
 
+// Of 32 floats. The four maximums in between don't wait for each other.
+inline float largest_magnitude(const float* from) {
+  v128_t largest[4];
+  unrolled<4>([&]<int I>() ROPEWALK_INLINE {
+    largest[I] = wasm_f32x4_pmax(wasm_f32x4_abs(wasm_v128_load(from + 8 * I)), wasm_f32x4_abs(wasm_v128_load(from + 8 * I + 4)));
+  });
+  v128_t all = wasm_f32x4_pmax(wasm_f32x4_pmax(largest[0], largest[1]), wasm_f32x4_pmax(largest[2], largest[3]));
+  all = wasm_f32x4_pmax(all, wasm_i32x4_shuffle(all, all, 2, 3, 0, 1));
+  all = wasm_f32x4_pmax(all, wasm_i32x4_shuffle(all, all, 1, 0, 3, 2));
+  return wasm_f32x4_extract_lane(all, 0);
+}
+
 inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
   const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
   const int turns = out.turns;
   for (int column = 0; column < columns; column += kActivationGroup) {
     const float* from = x + column;
-    v128_t largest = wasm_f32x4_splat(0), even_offset = wasm_i32x4_splat(0);
-    for (int i = 0; i < kActivationGroup; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(from + i)));
-    largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 2, 3, 0, 1));
-    largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 1, 0, 3, 2));
-    const float scale = wasm_f32x4_extract_lane(largest, 0) / 127;
+    const float scale = largest_magnitude(from) / 127;
     const v128_t inverse = wasm_f32x4_splat(scale < kSmallestActivationScale ? 0 : 1 / scale);
     out.scales[column / kActivationGroup * turns] = scale;
 
+    v128_t even_offset = wasm_i32x4_splat(0);
     const auto integers = [&](int i) {
       return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(wasm_v128_load(from + i), inverse), magic), magic);
     };

@@ -14,7 +14,7 @@ import type { TextTokens, WholeTextsCore } from "./whole_texts.js";
  * Tokens of a batch, unless a single text has more. Large enough to read each weight once for many tokens, small enough
  * for the second-level cache and to check for aborts between batches.
  */
-const BATCH_TOKENS = 256;
+const BATCH_TOKENS = 128;
 
 /** What a run of texts needs to know. @internal */
 export interface TextRun extends Pick<EmbedOptions, "signal" | "onProgress" | "truncate"> {
