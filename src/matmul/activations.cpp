@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "matmul/store_turns.h"
 
 namespace ropewalk {
 namespace {
@@ -20,14 +21,8 @@ constexpr int kTokensForTiles = 3;
 void take_turns(const float* const (&rows)[kTileTokens], int columns, float* to) {
   int column = 0;
   for (; column + 4 <= columns; column += 4, to += 4 * kTileTokens) {
-    v128_t of[kTileTokens];
-    for (int t = 0; t < kTileTokens; ++t) of[t] = wasm_v128_load(rows[t] + column);
-    const v128_t low[] = {wasm_i32x4_shuffle(of[0], of[1], 0, 4, 1, 5), wasm_i32x4_shuffle(of[2], of[3], 0, 4, 1, 5)};
-    const v128_t high[] = {wasm_i32x4_shuffle(of[0], of[1], 2, 6, 3, 7), wasm_i32x4_shuffle(of[2], of[3], 2, 6, 3, 7)};
-    wasm_v128_store(to, wasm_i64x2_shuffle(low[0], low[1], 0, 2));
-    wasm_v128_store(to + 4, wasm_i64x2_shuffle(low[0], low[1], 1, 3));
-    wasm_v128_store(to + 8, wasm_i64x2_shuffle(high[0], high[1], 0, 2));
-    wasm_v128_store(to + 12, wasm_i64x2_shuffle(high[0], high[1], 1, 3));
+    const auto four = [&](int token) { return wasm_v128_load(rows[token] + column); };
+    store_turns(to, four(0), four(1), four(2), four(3));
   }
   for (; column < columns; ++column, to += kTileTokens) {
     for (int t = 0; t < kTileTokens; ++t) to[t] = rows[t][column];
@@ -49,11 +44,13 @@ void Activations::choose_turns(const MatmulKernels& kernels) {
   turns_ = tokens_ >= kTokensForTiles && kernels.unpack[0] != nullptr ? kTileTokens : 1;
 }
 
-// Calls act(token, floats of the token) for all tokens. The threads divide them in fours, whose results share cache lines.
+// Calls act(floats of four tokens, index of the first) for all that take turns. The threads divide them.
 template <class Act>
-void Activations::each_row(std::int64_t work, Act&& act) const {
-  each_in_parallel(filled_tokens() / turns_, work * turns_ * columns_, [&](int first) {
-    for (int t = first * turns_; t < (first + 1) * turns_; ++t) act(t, row(t));
+void Activations::each_four(std::int64_t work, Act&& act) const {
+  each_in_parallel(filled_tokens() / kTileTokens, work * kTileTokens * columns_, [&](int four) {
+    const float* rows[kTileTokens];
+    for (int t = 0; t < kTileTokens; ++t) rows[t] = floats_ + std::min(four * kTileTokens + t, tokens_ - 1) * stride_;
+    act(rows, four * kTileTokens);
   });
 }
 
@@ -62,10 +59,8 @@ Status Activations::prepare_floats(const MatmulKernels& kernels) {
   choose_turns(kernels);
   if (in_tiles()) {
     if (!turned_.resize(static_cast<std::uint64_t>(filled_tokens()) * columns_)) return Status::out_of_memory;
-    each_in_parallel(filled_tokens() / kTileTokens, kTurnWork * kTileTokens * columns_, [&](int four) {
-      const float* rows[kTileTokens];
-      for (int t = 0; t < kTileTokens; ++t) rows[t] = row(four * kTileTokens + t);
-      take_turns(rows, columns_, turned_.data() + static_cast<std::ptrdiff_t>(four) * kTileTokens * columns_);
+    each_four(kTurnWork, [&](const float* const(&rows)[kTileTokens], int first) {
+      take_turns(rows, columns_, turned_.data() + static_cast<std::ptrdiff_t>(first) * columns_);
     });
   }
   is_prepared_ = true;
@@ -83,28 +78,28 @@ Status Activations::quantize(const MatmulKernels& kernels, RoundedInputs inputs)
                         sums_.resize(size / 16);
   if (!has_room) return Status::out_of_memory;
   rounded_ = inputs;
-  each_row(kQuantizeWork, [&](int token, const float* row) { kernels.quantize(row, columns_, rows(token, 0, 1).quantized); });
-  for (int t = first_twice; t < tokens_; ++t) kernels.quantize(floats_ + t * stride_, columns_, alone(t, 0).quantized);
+  if (in_tiles()) {
+    each_four(kQuantizeWork, [&](const float* const(&rows)[kTileTokens], int first) {
+      kernels.quantize_four(rows, columns_, quantized(static_cast<std::ptrdiff_t>(first) * columns_));
+    });
+  }
+  each_in_parallel(tokens_ - first_alone(), kQuantizeWork * columns_, [&](int i) {
+    const int token = first_alone() + i;
+    kernels.quantize(floats_ + token * stride_, columns_, alone(token, 0).quantized);
+  });
   return Status::ok;
 }
 
-QuantizedRow Activations::quantized(std::ptrdiff_t element, int turn, int turns) {
+QuantizedRow Activations::quantized(std::ptrdiff_t element) {
   if (!rounded_.as_bytes && !rounded_.as_words) return {};
-  // in units of 32 bits that hold one element; those with two or four are at half or a quarter of it
-  return {rounded_.as_bytes ? bytes_.data() + element + 4 * turn : nullptr,
-          rounded_.as_words ? words_.data() + element + 2 * turn : nullptr,
-          scales_.data() + element / 32 + turn,
-          sums_.data() + element / 16 + 2 * turn,
-          rounded_.as_words ? even_offsets_.data() + element / 32 + turn : nullptr,
-          turns};
+  return {rounded_.as_bytes ? bytes_.data() + element : nullptr, rounded_.as_words ? words_.data() + element : nullptr,
+          scales_.data() + element / 32, sums_.data() + element / 16, rounded_.as_words ? even_offsets_.data() + element / 32 : nullptr};
 }
 
 TokenRows Activations::rows(int token, int column, int count) {
   if (!in_tiles()) return alone(token, column);
-  const int turn = token % turns_;
-  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(token - turn) * columns_ + column * turns_;
-  return {is_prepared_ ? turned_.data() + first + turn : nullptr, quantized(first, turn, turns_), columns_,
-          (count + turns_ - 1) / turns_ * turns_};
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(token) * columns_ + column * turns_;
+  return {is_prepared_ ? turned_.data() + first : nullptr, quantized(first), columns_, (count + turns_ - 1) / turns_ * turns_};
 }
 
 int Activations::first_alone() const {
@@ -115,7 +110,7 @@ int Activations::first_alone() const {
 
 TokenRows Activations::alone(int token, int column) {
   const std::ptrdiff_t row = in_tiles() ? filled_tokens() + token - first_alone() : token;
-  return {floats_ + token * stride_ + column, quantized(row * columns_ + column, 0, 1), columns_, 1};
+  return {floats_ + token * stride_ + column, quantized(row * columns_ + column), columns_, 1};
 }
 
 }  // namespace ropewalk

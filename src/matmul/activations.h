@@ -2,8 +2,6 @@
 // use them.
 #pragma once
 
-#include <algorithm>
-
 #include "base/buffer.h"
 #include "base/status.h"
 #include "matmul/kernels/matmul_kernels.h"
@@ -23,7 +21,7 @@ class Activations {
   // Whether tokens take turns, as tiles read them. Then the last four are filled up with copies of the last token.
   bool in_tiles() const { return turns_ > 1; }
 
-  // A token from `column` on, the first of four if these take turns. Null pointers for what isn't prepared.
+  // A token from `column` on, which is the first of four if these take turns. Null pointers for what isn't prepared.
   TokenRows rows(int token, int column, int count);
 
   // The first of the last tokens that follow each other: all tokens if none take turns, else the one or two that don't fill a four. They
@@ -35,11 +33,10 @@ class Activations {
 
  private:
   void choose_turns(const MatmulKernels& kernels);
-  const float* row(int token) const { return floats_ + std::min(token, tokens_ - 1) * stride_; }
   int filled_tokens() const { return (tokens_ + turns_ - 1) / turns_ * turns_; }
-  QuantizedRow quantized(std::ptrdiff_t element, int turn, int turns);
+  QuantizedRow quantized(std::ptrdiff_t element);
   template <class Act>
-  void each_row(std::int64_t work, Act&& act) const;
+  void each_four(std::int64_t work, Act&& act) const;
 
   const float* floats_ = nullptr;
   std::ptrdiff_t stride_ = 0;

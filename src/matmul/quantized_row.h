@@ -1,4 +1,4 @@
-// One token's activations rounded to bytes, as the kernels for quantized weights read them.
+// Activations rounded to bytes, as the kernels for quantized weights read them.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,15 @@ struct RoundedInputs {
   bool as_bytes, as_words;
 };
 
-// Of bytes and words, which are the same numbers, one may be null. Each four words have the order 0, 2, 1, 3, which matches how kernels
-// widen weight bytes. If the token lies alone, words are joined: columns 1 and 3 of each four are there minus 256 times columns 0 and 2
-// (JoinedDot in matmul_integer_dot.h).
+// A token that lies alone, or the first of four that take turns. Of bytes and words, which are the same numbers, one may be null. Each four
+// words have the order 0, 2, 1, 3, which matches how kernels widen weight bytes. If the token lies alone, words are joined: columns 1 and 3
+// of each four are there minus 256 times columns 0 and 2 (JoinedDot in matmul_integer_dot.h).
 struct QuantizedRow {
   std::int8_t* bytes;          // [columns]
   std::int16_t* words;         // [columns]
   float* scales;               // [columns / 32]
   std::int16_t* sums;          // [columns / 16], the sum of each 16 bytes
   std::int32_t* even_offsets;  // [columns / 32], -128 times the sum of columns 0 and 2 of each four. Null if words are
-  int turns = 1;               // from a unit of this token to its next: kTileTokens, or 1 if it lies alone
 };
 
 }  // namespace ropewalk

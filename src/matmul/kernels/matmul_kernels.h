@@ -35,6 +35,9 @@ struct TokenRows {
 // Rounds `columns` floats, a multiple of 32, to bytes and words unless these are null. Infinities and NaN give meaningless numbers.
 using QuantizeRow = void (*)(const float* x, int columns, const QuantizedRow& out);
 
+// The same for four tokens that take turns.
+using QuantizeFour = void (*)(const float* const (&x)[kTileTokens], int columns, const QuantizedRow& out);
+
 struct PanelChunk;
 
 // Adds the products with `columns` columns to the sums of all tokens.
@@ -92,6 +95,7 @@ struct MatmulKernels {
   const char* name;
   DotName dot_name;
   QuantizeRow quantize;
+  QuantizeFour quantize_four;  // null if `unpack` is
   InputsOfFormat inputs;
   PanelTimesToken token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one

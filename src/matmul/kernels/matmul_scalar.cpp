@@ -26,22 +26,21 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
     for (int i = 0; i < kActivationGroup; ++i) largest = std::fmax(largest, std::fabs(from[i]));
     const float scale = largest / 127;
     const float inverse = scale < kSmallestActivationScale ? 0 : 1 / scale;
-    out.scales[group * out.turns] = scale;
+    out.scales[group] = scale;
     std::int16_t sums[2] = {};
     std::int32_t even_sum = 0;
     for (int i = 0; i < kActivationGroup; ++i) {
       const std::int32_t rounded = std::bit_cast<std::int32_t>(from[i] * inverse + kMagic) - std::bit_cast<std::int32_t>(kMagic);
       const std::int8_t byte = static_cast<std::int8_t>(std::clamp(rounded, -128, 127));
       const int column = group * kActivationGroup + i;
-      if (out.bytes != nullptr) out.bytes[column / 4 * 4 * out.turns + column % 4] = byte;
-      if (out.words != nullptr) out.words[place_of(column) / 2 * 2 * out.turns + place_of(column) % 2] = byte;
+      if (out.bytes != nullptr) out.bytes[column] = byte;
+      if (out.words != nullptr) out.words[place_of(column)] = byte;
       if (column % 2 == 0) even_sum += byte;
       sums[i / 16] = static_cast<std::int16_t>(sums[i / 16] + byte);
     }
-    std::copy_n(sums, 2, out.sums + 2 * group * out.turns);
+    std::copy_n(sums, 2, out.sums + 2 * group);
     if (out.words == nullptr) continue;
-    out.even_offsets[group * out.turns] = -128 * even_sum;
-    if (out.turns > 1) continue;
+    out.even_offsets[group] = -128 * even_sum;
     for (std::int16_t* four = out.words + group * kActivationGroup; four != out.words + (group + 1) * kActivationGroup; four += 4) {
       for (int i = 0; i < 2; ++i) four[2 + i] = static_cast<std::int16_t>(four[2 + i] - 256 * four[i]);
     }
@@ -116,6 +115,7 @@ constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>)
   return {"scalar",
           [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
           quantize_row,
+          nullptr,
           [](WeightFormat) {
             return RoundedInputs{true, false};
           },

@@ -7,15 +7,9 @@
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
+#include "matmul/store_turns.h"
 
 namespace ropewalk {
-
-// Stores four units of a token that takes turns, or lies alone.
-inline void store_units(void* to, v128_t units, int turns) {
-  if (turns == 1) return wasm_v128_store(to, units);
-  std::uint32_t* const lanes = static_cast<std::uint32_t*>(to);
-  unrolled<4>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store32_lane(lanes + I * kTileTokens, units, I); });
-}
 
 inline std::int32_t sum_of_lanes(v128_t lanes) {
   lanes = wasm_i32x4_add(lanes, wasm_i32x4_shuffle(lanes, lanes, 2, 3, 0, 1));
@@ -23,48 +17,104 @@ inline std::int32_t sum_of_lanes(v128_t lanes) {
   return wasm_i32x4_extract_lane(lanes, 0);
 }
 
-// Of 32 floats. The four maximums in between don't wait for each other.
-inline float largest_magnitude(const float* from) {
+// Lane i is the result of `join` for the lanes of vector i, which have any order.
+template <class Join>
+ROPEWALK_INLINE inline v128_t join_lanes(const v128_t (&of)[4], Join&& join) {
+  const auto of_two = [&](v128_t a, v128_t b)
+                          ROPEWALK_INLINE { return join(wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)); };
+  const v128_t first = of_two(of[0], of[1]), second = of_two(of[2], of[3]);
+  return join(wasm_i64x2_shuffle(first, second, 0, 2), wasm_i64x2_shuffle(first, second, 1, 3));
+}
+
+// The largest magnitudes of 32 floats, in four lanes. Those in between don't wait for each other.
+ROPEWALK_INLINE inline v128_t largest_lanes(const float* from) {
   v128_t largest[4];
   unrolled<4>([&]<int I>() ROPEWALK_INLINE {
     largest[I] = wasm_f32x4_pmax(wasm_f32x4_abs(wasm_v128_load(from + 8 * I)), wasm_f32x4_abs(wasm_v128_load(from + 8 * I + 4)));
   });
-  v128_t all = wasm_f32x4_pmax(wasm_f32x4_pmax(largest[0], largest[1]), wasm_f32x4_pmax(largest[2], largest[3]));
-  all = wasm_f32x4_pmax(all, wasm_i32x4_shuffle(all, all, 2, 3, 0, 1));
-  all = wasm_f32x4_pmax(all, wasm_i32x4_shuffle(all, all, 1, 0, 3, 2));
-  return wasm_f32x4_extract_lane(all, 0);
+  return wasm_f32x4_pmax(wasm_f32x4_pmax(largest[0], largest[1]), wasm_f32x4_pmax(largest[2], largest[3]));
 }
 
-inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
-  const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
-  const int turns = out.turns;
-  for (int column = 0; column < columns; column += kActivationGroup) {
-    const float* from = x + column;
-    const float scale = largest_magnitude(from) / 127;
-    const v128_t inverse = wasm_f32x4_splat(scale < kSmallestActivationScale ? 0 : 1 / scale);
-    out.scales[column / kActivationGroup * turns] = scale;
-
-    v128_t even_offset = wasm_i32x4_splat(0);
-    const auto integers = [&](int i) {
+// Sixteen floats as words, and the words in the order of QuantizedRow.
+struct RoundedWords {
+  ROPEWALK_INLINE RoundedWords(const float* from, v128_t inverse) {
+    const v128_t magic = wasm_f32x4_splat(0x1.8p23f);  // adding it rounds to an integer, which ends up in the low bits
+    const auto integers = [&](int i) ROPEWALK_INLINE {
       return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(wasm_v128_load(from + i), inverse), magic), magic);
     };
+    low = wasm_i16x8_narrow_i32x4(integers(0), integers(4));
+    high = wasm_i16x8_narrow_i32x4(integers(8), integers(12));
+  }
+  v128_t bytes() const { return wasm_i8x16_narrow_i16x8(low, high); }
+  v128_t pair_sums() const { return wasm_i16x8_add(low, high); }
+  static v128_t ordered(v128_t words) { return wasm_i16x8_shuffle(words, words, 0, 2, 1, 3, 4, 6, 5, 7); }
+
+  v128_t low, high;
+};
+
+// Of columns 0 and 2 of each four: what products add for an offset of 128.
+ROPEWALK_INLINE inline v128_t even_offsets(v128_t pair_sums) { return wasm_i32x4_dot_i16x8(pair_sums, wasm_i32x4_splat(-128 & 0xFFFF)); }
+
+inline void quantize_row_simd(const float* x, int columns, const QuantizedRow& out) {
+  for (int column = 0; column < columns; column += kActivationGroup) {
+    const int group = column / kActivationGroup;
+    v128_t largest = largest_lanes(x + column);
+    largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 2, 3, 0, 1));
+    largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 1, 0, 3, 2));
+    const float scale = wasm_f32x4_extract_lane(largest, 0) / 127;
+    const v128_t inverse = wasm_f32x4_splat(scale < kSmallestActivationScale ? 0 : 1 / scale);
+    out.scales[group] = scale;
+    v128_t even_offset = wasm_i32x4_splat(0);
     for (int i = 0; i < kActivationGroup; i += 16) {
-      const v128_t low = wasm_i16x8_narrow_i32x4(integers(i), integers(i + 4));
-      const v128_t high = wasm_i16x8_narrow_i32x4(integers(i + 8), integers(i + 12));
-      if (out.bytes != nullptr) store_units(out.bytes + (column + i) * turns, wasm_i8x16_narrow_i16x8(low, high), turns);
+      const RoundedWords rounded(x + column + i, inverse);
+      if (out.bytes != nullptr) wasm_v128_store(out.bytes + column + i, rounded.bytes());
       if (out.words != nullptr) {
-        const v128_t even = wasm_i32x4_splat(-128 & 0xFFFF);
-        even_offset = wasm_i32x4_add(even_offset, wasm_i32x4_dot_i16x8(wasm_i16x8_add(low, high), even));
-        unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          const v128_t bytes = Half == 0 ? low : high;
-          const v128_t words = turns > 1 ? bytes : wasm_i16x8_sub(bytes, wasm_i32x4_shl(bytes, 24));  // joined
-          store_units(out.words + (column + i + 8 * Half) * turns, wasm_i16x8_shuffle(words, words, 0, 2, 1, 3, 4, 6, 5, 7), turns);
-        });
+        even_offset = wasm_i32x4_add(even_offset, even_offsets(rounded.pair_sums()));
+        const auto joined = [](v128_t words) { return wasm_i16x8_sub(words, wasm_i32x4_shl(words, 24)); };
+        wasm_v128_store(out.words + column + i, RoundedWords::ordered(joined(rounded.low)));
+        wasm_v128_store(out.words + column + i + 8, RoundedWords::ordered(joined(rounded.high)));
       }
-      v128_t sum = wasm_i32x4_extadd_pairwise_i16x8(wasm_i16x8_add(low, high));
-      out.sums[column / kActivationGroup * 2 * turns + i / 16] = static_cast<std::int16_t>(sum_of_lanes(sum));
+      out.sums[2 * group + i / 16] = static_cast<std::int16_t>(sum_of_lanes(wasm_i32x4_extadd_pairwise_i16x8(rounded.pair_sums())));
     }
-    if (out.words != nullptr) out.even_offsets[column / kActivationGroup * turns] = sum_of_lanes(even_offset);
+    if (out.words != nullptr) out.even_offsets[group] = sum_of_lanes(even_offset);
+  }
+}
+
+inline void quantize_four_simd(const float* const (&x)[kTileTokens], int columns, const QuantizedRow& out) {
+  const auto add = [](v128_t a, v128_t b) { return wasm_i32x4_add(a, b); };
+  for (int column = 0; column < columns; column += kActivationGroup) {
+    const int group = column / kActivationGroup * kTileTokens;
+    v128_t largest[kTileTokens];
+    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { largest[T] = largest_lanes(x[T] + column); });
+    const v128_t scale =
+        wasm_f32x4_div(join_lanes(largest, [](v128_t a, v128_t b) { return wasm_f32x4_pmax(a, b); }), wasm_f32x4_splat(127));
+    const v128_t is_small = wasm_f32x4_lt(scale, wasm_f32x4_splat(kSmallestActivationScale));
+    const v128_t inverse = wasm_v128_andnot(wasm_f32x4_div(wasm_f32x4_splat(1), scale), is_small);
+    wasm_v128_store(out.scales + group, scale);
+    v128_t even_offset = wasm_i32x4_splat(0), sums[2];
+    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
+      const int first = column + 16 * Half;
+      v128_t low[kTileTokens], high[kTileTokens], pairs[kTileTokens], bytes[kTileTokens];
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
+        const RoundedWords rounded(x[T] + first, splat_lane<T>(inverse));
+        low[T] = RoundedWords::ordered(rounded.low);
+        high[T] = RoundedWords::ordered(rounded.high);
+        bytes[T] = rounded.bytes();
+        pairs[T] = rounded.pair_sums();
+      });
+      if (out.bytes != nullptr) store_turns(out.bytes + first * kTileTokens, bytes[0], bytes[1], bytes[2], bytes[3]);
+      if (out.words != nullptr) {
+        store_turns(out.words + first * kTileTokens, low[0], low[1], low[2], low[3]);
+        store_turns(out.words + (first + 8) * kTileTokens, high[0], high[1], high[2], high[3]);
+        v128_t offsets[kTileTokens];
+        unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { offsets[T] = even_offsets(pairs[T]); });
+        even_offset = add(even_offset, join_lanes(offsets, add));
+      }
+      unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { pairs[T] = wasm_i32x4_extadd_pairwise_i16x8(pairs[T]); });
+      sums[Half] = join_lanes(pairs, add);
+    });
+    wasm_v128_store(out.sums + 2 * group, wasm_v128_bitselect(sums[0], wasm_i32x4_shl(sums[1], 16), wasm_i32x4_splat(0xFFFF)));
+    if (out.words != nullptr) wasm_v128_store(out.even_offsets + group, even_offset);
   }
 }
 
@@ -280,6 +330,7 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   MatmulKernels kernels = {name,
                            dot_name<Bytes, Words>,
                            quantize_row_simd,
+                           quantize_four_simd,
                            [](WeightFormat) {
                              return RoundedInputs{false, true};
                            },

@@ -15,12 +15,8 @@ namespace ropewalk {
 // The next four tokens of `columns` columns.
 inline QuantizedRow next_four(const QuantizedRow& x, int columns) {
   const int elements = kTileTokens * columns;
-  return {x.bytes == nullptr ? nullptr : x.bytes + elements,
-          x.words == nullptr ? nullptr : x.words + elements,
-          x.scales + elements / 32,
-          x.sums + elements / 16,
-          x.even_offsets == nullptr ? nullptr : x.even_offsets + elements / 32,
-          x.turns};
+  return {x.bytes == nullptr ? nullptr : x.bytes + elements, x.words == nullptr ? nullptr : x.words + elements, x.scales + elements / 32,
+          x.sums + elements / 16, x.even_offsets == nullptr ? nullptr : x.even_offsets + elements / 32};
 }
 
 // From the columns of a token to those of the next, in elements of a dot product, scales and sums.

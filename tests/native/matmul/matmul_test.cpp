@@ -343,37 +343,48 @@ TEST(Activations, AreRoundedToTheNearestByteOfTheirGroup) {
 }
 
 TEST(Activations, TakeTurnsInUnitsOf32Bits) {
-  constexpr int kColumns = 96;
-  const Guarded<float> x = random_floats(1, kColumns, kColumns, 6);
+  constexpr int kColumns = 96, kGroups = kColumns / 32;
+  Guarded<float> x = random_floats(kTileTokens, kColumns, kColumns, 6);
+  for (int i = 0; i < 32; ++i) x[kColumns + i] = 0;  // a group without a scale, of the second token
+  x[2 * kColumns + 3] = 0x1p-140f;
+  x[3 * kColumns + 40] = -1e30f;
   struct Rounded {
     explicit Rounded(int turns)
-        : turns(turns), bytes(kColumns * turns), words(kColumns * turns), scales(3 * turns), sums(6 * turns), even_offsets(3 * turns) {}
-    QuantizedRow row(int turn) {
-      return {bytes.data() + 4 * turn, words.data() + 2 * turn,    scales.data() + turn,
-              sums.data() + 2 * turn,  even_offsets.data() + turn, turns};
-    }
-    int turns;
+        : bytes(kColumns * turns),
+          words(kColumns * turns),
+          scales(kGroups * turns),
+          sums(2 * kGroups * turns),
+          even_offsets(kGroups * turns) {}
+    QuantizedRow row() { return {bytes.data(), words.data(), scales.data(), sums.data(), even_offsets.data()}; }
     Guarded<std::int8_t> bytes;
     Guarded<std::int16_t> words;
     Guarded<float> scales;
     Guarded<std::int16_t> sums;
     Guarded<std::int32_t> even_offsets;
-  } alone(1);
-  kScalarMatmulKernels.quantize(x.data(), kColumns, alone.row(0));
-  for (const MatmulKernels* kernels : {&kScalarMatmulKernels, &kWasmSimdMatmulKernels}) {
-    Rounded turned(kTileTokens);
-    kernels->quantize(x.data(), kColumns, turned.row(3));
+  } turned(kTileTokens), only(kTileTokens);
+  const float* rows[kTileTokens];
+  for (int t = 0; t < kTileTokens; ++t) rows[t] = x.data() + t * kColumns;
+  kWasmSimdMatmulKernels.quantize_four(rows, kColumns, turned.row());
+  for (int t = 0; t < kTileTokens; ++t) {
+    Rounded alone(1);
+    kScalarMatmulKernels.quantize(rows[t], kColumns, alone.row());
     for (int i = 0; i < kColumns; ++i) {
-      ASSERT_EQ(turned.bytes[i / 4 * 16 + 12 + i % 4], alone.bytes[i]) << kernels->name << ", byte " << i;
+      ASSERT_EQ(turned.bytes[i / 4 * 16 + 4 * t + i % 4], alone.bytes[i]) << "byte " << i << " of " << t;
       const int joined = i % 4 < 2 ? 0 : 256 * alone.words[i - 2];
-      ASSERT_EQ(turned.words[i / 2 * 8 + 6 + i % 2], alone.words[i] + joined) << kernels->name << ", word " << i;
+      ASSERT_EQ(turned.words[i / 2 * 8 + 2 * t + i % 2], alone.words[i] + joined) << "word " << i << " of " << t;
     }
-    for (int i = 0; i < 3; ++i) ASSERT_EQ(turned.scales[4 * i + 3], alone.scales[i]);
-    for (int i = 0; i < 3; ++i) ASSERT_EQ(turned.even_offsets[4 * i + 3], alone.even_offsets[i]);
-    for (int i = 0; i < 6; ++i) ASSERT_EQ(turned.sums[i / 2 * 8 + 6 + i % 2], alone.sums[i]);
-    EXPECT_TRUE(turned.bytes.guards_are_intact() && turned.words.guards_are_intact());
-    EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact() && turned.even_offsets.guards_are_intact());
+    for (int i = 0; i < kGroups; ++i) ASSERT_EQ(turned.scales[4 * i + t], alone.scales[i]);
+    for (int i = 0; i < kGroups; ++i) ASSERT_EQ(turned.even_offsets[4 * i + t], alone.even_offsets[i]);
+    for (int i = 0; i < 2 * kGroups; ++i) ASSERT_EQ(turned.sums[i / 2 * 8 + 2 * t + i % 2], alone.sums[i]);
   }
+  QuantizedRow bytes = only.row(), words = only.row();
+  bytes.words = nullptr;
+  words.bytes = nullptr;
+  kWasmSimdMatmulKernels.quantize_four(rows, kColumns, bytes);
+  kWasmSimdMatmulKernels.quantize_four(rows, kColumns, words);
+  EXPECT_TRUE(only.bytes.same_bits(turned.bytes) && only.words.same_bits(turned.words));
+  EXPECT_TRUE(turned.bytes.guards_are_intact() && turned.words.guards_are_intact());
+  EXPECT_TRUE(turned.scales.guards_are_intact() && turned.sums.guards_are_intact() && turned.even_offsets.guards_are_intact());
 }
 
 }  // namespace
