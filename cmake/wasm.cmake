@@ -33,7 +33,7 @@ set_source_files_properties(
   src/sampling/softmax.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
 if(ROPEWALK_RELAXED)
-  target_compile_options(ropewalk PRIVATE -mrelaxed-simd)
+  target_compile_options(ropewalk PUBLIC -mrelaxed-simd)
   target_sources(ropewalk PRIVATE src/attention/kernels/attention_relaxed.cpp src/matmul/kernels/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
 endif()
 

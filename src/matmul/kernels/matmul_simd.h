@@ -91,9 +91,10 @@ inline void quantize_four_simd(const float* const (&x)[kTileTokens], int columns
     const v128_t is_small = wasm_f32x4_lt(scale, wasm_f32x4_splat(kSmallestActivationScale));
     const v128_t inverse = wasm_v128_andnot(wasm_f32x4_div(wasm_f32x4_splat(1), scale), is_small);
     wasm_v128_store(out.scales + group, scale);
-    v128_t even_offset = wasm_i32x4_splat(0), sums[2];
-    unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-      const int first = column + 16 * Half;
+    v128_t even_offset = wasm_i32x4_splat(0), sums = even_offset;
+    ROPEWALK_ROLLED
+    for (int half = 0; half < 2; ++half) {
+      const int first = column + 16 * half;
       v128_t low[kTileTokens], high[kTileTokens], pairs[kTileTokens], bytes[kTileTokens];
       unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
         const RoundedWords rounded(x[T] + first, splat_lane<T>(inverse));
@@ -111,9 +112,10 @@ inline void quantize_four_simd(const float* const (&x)[kTileTokens], int columns
         even_offset = add(even_offset, join_lanes(offsets, add));
       }
       unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE { pairs[T] = wasm_i32x4_extadd_pairwise_i16x8(pairs[T]); });
-      sums[Half] = join_lanes(pairs, add);
-    });
-    wasm_v128_store(out.sums + 2 * group, wasm_v128_bitselect(sums[0], wasm_i32x4_shl(sums[1], 16), wasm_i32x4_splat(0xFFFF)));
+      const v128_t of_half = join_lanes(pairs, add);
+      sums = half == 0 ? of_half : wasm_v128_bitselect(sums, wasm_i32x4_shl(of_half, 16), wasm_i32x4_splat(0xFFFF));
+    }
+    wasm_v128_store(out.sums + 2 * group, sums);
     if (out.words != nullptr) wasm_v128_store(out.even_offsets + group, even_offset);
   }
 }

@@ -1,7 +1,8 @@
 // Tiles of six tokens: of each three fours that take turns, the first with two tokens of the second, and the third with its other two.
 //
 // They are for instructions that multiply and add at once. Processors start two of them in each cycle, and take four or five cycles for
-// each, so that more than the eight sums of a four must be under way. The twelve of a six, and what is multiplied, just fit in 15 registers.
+// each, so that more than the eight sums of a four must be under way. The twelve of a six, and what is multiplied, just fit in 15
+// registers.
 #pragma once
 
 #include "matmul/kernels/computed_here.h"
@@ -23,7 +24,8 @@ ROPEWALK_INLINE inline void add_in_order(v128_t (&sums)[Tokens][2], AddStep&& ad
 
 // Six tokens: `x` and `sums` of a four, `two` and `two_sums` of two tokens of another.
 template <class Arithmetic, class Dot, bool Minimums>
-inline void quantized_six(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums, const QuantizedRow& two, float* two_sums) {
+[[gnu::noinline]] void quantized_six(const PanelChunk& chunk, int columns, const QuantizedRow& x, float* sums, const QuantizedRow& two,
+                                     float* two_sums) {
   const typename Dot::Element *from = Dot::elements(x), *two_from = Dot::elements(two);
   const std::uint8_t* weights = chunk.from;
   const int between = chunk.group_bytes - Dot::kSteps * 32;

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/touch.h"
 #include "matmul/activations.h"
+#include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_unrolled.h"
@@ -31,48 +32,64 @@ constexpr int kElementBytes = 2;
 v128_t add_products(v128_t sum, v128_t row, v128_t column) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(row, column)); }
 #endif
 
-// What a loop repeats: a chunk of a panel, and up to this many tokens.
-constexpr int kColumns = 256, kTokens = 128, kTogether = 4;
+// What a loop repeats: a chunk of a panel, and up to this many tokens. They are multiplied together as tiles multiply them: six by six
+// where one instruction multiplies and adds, else four by four.
+constexpr int kColumns = 256, kTokens = 128;
+#ifdef __wasm_relaxed_simd__
+constexpr int kTogether = 6;
+#else
+constexpr int kTogether = 4;
+#endif
 
 alignas(64) std::uint8_t chunk[kPanelRows * kColumns * sizeof(float)];
 alignas(64) std::uint8_t inputs[kTokens * kColumns * sizeof(float)];
 alignas(64) float row_scales[kColumns / kActivationGroup][kPanelRows], input_scales[kTokens * kColumns / kActivationGroup];
 alignas(64) float sums[kTokens * kPanelRows * 4];
 
-// The products with 32 columns of four tokens.
-ROPEWALK_INLINE inline void multiply_group(const std::uint8_t* weights, const std::uint8_t* x, v128_t (&products)[kTogether][2]) {
-  unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { products[I / 2][I % 2] = wasm_i32x4_splat(0); });
+// Calls tile.operator()<Together>(token) for all tokens, a multiple of four.
+template <class Tile>
+void each_tile(int tokens, Tile&& tile) {
+  int token = 0;
+  for (; token + 2 * kTogether <= tokens; token += kTogether) tile.template operator()<kTogether>(token);
+  for (; token + kTogether <= tokens && (tokens - token) % 4 != 0; token += kTogether) tile.template operator()<kTogether>(token);
+  for (; token < tokens; token += 4) tile.template operator()<4>(token);
+}
+
+// The products with 32 columns of some tokens.
+template <int Together>
+ROPEWALK_INLINE inline void multiply_group(const std::uint8_t* weights, const std::uint8_t* x, v128_t (&products)[Together][2]) {
+  unrolled<2 * Together>([&]<int I>() ROPEWALK_INLINE { products[I / 2][I % 2] = wasm_i32x4_splat(0); });
   const std::uint8_t* const end = weights + kActivationGroup * kPanelRows * kElementBytes;
-  ROPEWALK_ROLLED for (; weights != end; weights += 32, x += 16) {
+  ROPEWALK_ROLLED for (; weights != end; weights += 32, x += 4 * Together) {
     const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 16);
-    unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
+    unrolled<Together>([&]<int T>() ROPEWALK_INLINE {
       const v128_t column = wasm_v128_load32_splat(x + 4 * T);
       products[T][0] = add_products(products[T][0], low, column);
       products[T][1] = add_products(products[T][1], high, column);
+      computed_here(products[T][0], products[T][1]);
     });
   }
 }
 
-void quantized_bound(int tokens) {
-  for (int token = 0; token < tokens; token += kTogether) {
-    const std::uint8_t* x = inputs + token * kColumns * kElementBytes;
-    const float* x_scales = input_scales + token * kColumns / kActivationGroup;
-    const std::uint8_t* weights = chunk;
-    for (int group = 0; group < kColumns / kActivationGroup; ++group, x_scales += kTogether) {
-      v128_t products[kTogether][2];
-      multiply_group(weights, x, products);
-      weights += kActivationGroup * kPanelRows * kElementBytes;
-      x += kActivationGroup * kTogether * kElementBytes;
-      const v128_t scales[2] = {wasm_v128_load(row_scales[group]), wasm_v128_load(row_scales[group] + 4)};
-      unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
-        const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
-        float* const to = sums + (token + T) * kPanelRows;
-        const v128_t low = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][0]), scales[0]);
-        const v128_t high = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][1]), scales[1]);
-        wasm_v128_store(to, Arithmetic::add_product(wasm_v128_load(to), low, x_scale));
-        wasm_v128_store(to + 4, Arithmetic::add_product(wasm_v128_load(to + 4), high, x_scale));
-      });
-    }
+template <int Together>
+void quantized_bound(int token) {
+  const std::uint8_t* x = inputs + token * kColumns * kElementBytes;
+  const float* x_scales = input_scales + token * kColumns / kActivationGroup;
+  const std::uint8_t* weights = chunk;
+  for (int group = 0; group < kColumns / kActivationGroup; ++group, x_scales += Together) {
+    v128_t products[Together][2];
+    multiply_group(weights, x, products);
+    weights += kActivationGroup * kPanelRows * kElementBytes;
+    x += kActivationGroup * Together * kElementBytes;
+    const v128_t scales[2] = {wasm_v128_load(row_scales[group]), wasm_v128_load(row_scales[group] + 4)};
+    unrolled<Together>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t x_scale = wasm_v128_load32_splat(x_scales + T);
+      float* const to = sums + (token + T) * kPanelRows;
+      const v128_t low = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][0]), scales[0]);
+      const v128_t high = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[T][1]), scales[1]);
+      wasm_v128_store(to, Arithmetic::add_product(wasm_v128_load(to), low, x_scale));
+      wasm_v128_store(to + 4, Arithmetic::add_product(wasm_v128_load(to + 4), high, x_scale));
+    });
   }
 }
 
@@ -88,31 +105,38 @@ ROPEWALK_INLINE inline v128_t add_unit(v128_t sum, v128_t bytes, const std::uint
 #endif
 }
 
-// Meanwhile fetches the lines of a chunk from `fetched`, unless it is null.
-void float_bound(int tokens, const char* fetched) {
-  constexpr int kLines = kPanelRows * kColumns * sizeof(float) / kLineBytes;
-  const int pieces = tokens / kTogether * 4;
-  for (int token = 0; token < tokens; token += kTogether) {
-    const float* x = reinterpret_cast<const float*>(inputs) + token * kColumns;
-    for (int part = 0; part < 4; ++part) {  // of the sums
-      const int first = kLines * (token + part) / pieces, last = kLines * (token + part + 1) / pieces;
-      if (fetched != nullptr) touch_lines(fetched + first * kLineBytes, (last - first) * kLineBytes);
-      const float* weights = reinterpret_cast<const float*>(chunk) + part * kPanelRows * kColumns / 4;
-      float* const to = sums + (part * kTokens + token) * kPanelRows;
-      v128_t totals[kTogether][2];
-      unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { totals[I / 2][I % 2] = wasm_v128_load(to + 4 * I); });
-      const float* const end = weights + kPanelRows * kColumns / 4;
-      ROPEWALK_ROLLED for (; weights != end; weights += kPanelRows, x += kTogether) {
-        const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 4);
-        unrolled<kTogether>([&]<int T>() ROPEWALK_INLINE {
-          const v128_t column = wasm_v128_load32_splat(x + T);
-          totals[T][0] = Arithmetic::add_product(totals[T][0], low, column);
-          totals[T][1] = Arithmetic::add_product(totals[T][1], high, column);
-        });
-      }
-      unrolled<2 * kTogether>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store(to + 4 * I, totals[I / 2][I % 2]); });
-    }
+// One of the four partial sums of some tokens.
+template <int Together>
+void float_bound(int token, int part) {
+  const float* x = reinterpret_cast<const float*>(inputs) + token * kColumns;
+  const float* weights = reinterpret_cast<const float*>(chunk) + part * kPanelRows * kColumns / 4;
+  float* const to = sums + (part * kTokens + token) * kPanelRows;
+  v128_t totals[Together][2];
+  unrolled<2 * Together>([&]<int I>() ROPEWALK_INLINE { totals[I / 2][I % 2] = wasm_v128_load(to + 4 * I); });
+  const float* const end = weights + kPanelRows * kColumns / 4;
+  ROPEWALK_ROLLED for (; weights != end; weights += kPanelRows, x += Together) {
+    const v128_t low = wasm_v128_load(weights), high = wasm_v128_load(weights + 4);
+    unrolled<Together>([&]<int T>() ROPEWALK_INLINE {
+      const v128_t column = wasm_v128_load32_splat(x + T);
+      totals[T][0] = Arithmetic::add_product(totals[T][0], low, column);
+      totals[T][1] = Arithmetic::add_product(totals[T][1], high, column);
+      computed_here(totals[T][0], totals[T][1]);
+    });
   }
+  unrolled<2 * Together>([&]<int I>() ROPEWALK_INLINE { wasm_v128_store(to + 4 * I, totals[I / 2][I % 2]); });
+}
+
+// All tokens with a chunk. Meanwhile fetches a chunk's lines from `fetched`, unless it is null.
+void float_bounds(int tokens, const char* fetched) {
+  constexpr int kLines = kPanelRows * kColumns * sizeof(float) / kLineBytes;
+  each_tile(tokens, [&]<int Together>(int token) {
+    for (int part = 0; part < 4; ++part) {
+      const int before = 4 * token + part * Together, first = kLines * before / (4 * tokens),
+                last = kLines * (before + Together) / (4 * tokens);
+      if (fetched != nullptr) touch_lines(fetched + first * kLineBytes, (last - first) * kLineBytes);
+      float_bound<Together>(token, part);
+    }
+  });
 }
 
 // The product that is measured. Its copies, one after another, take more memory than caches have.
@@ -201,9 +225,9 @@ EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
       for (int first = 0; first < tokens; first += kTokens) {
         const int count = std::min(kTokens, tokens - first);
         if (is_float(matrix.format)) {
-          float_bound(count, first == 0 && fetched != nullptr ? fetched + i * kChunkBytes : nullptr);
+          float_bounds(count, first == 0 && fetched != nullptr ? fetched + i * kChunkBytes : nullptr);
         } else {
-          quantized_bound(count);
+          each_tile(count, []<int Together>(int token) { quantized_bound<Together>(token); });
         }
       }
     }
