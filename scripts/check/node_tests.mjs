@@ -2,16 +2,35 @@
 
 import { mkdir, readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { capture } from "../run.mjs";
 import { countTests } from "./junit.mjs";
 
-/** The test files in a folder and the folders in it, sorted. */
+/** Files of tests/ that take the longest of their folder. They start first, so that no processor waits for the last one. */
+const LONGEST = [
+  ["unit", "model_placement"],
+  ["cli", "inspect"],
+  ["browser", "load"],
+  ["browser", "same_bytes"],
+  ["bundlers", "webpack"],
+  ["examples", "guide"],
+  ["site", "live"],
+  ["site", "lab_keyboard"],
+  ["site", "models"],
+  ["site", "doctor"],
+].map(([folder, name]) => join(folder, `${name}.test.mjs`));
+
+/** The test files in a folder and the folders in it, the longest first, the others sorted. */
 export async function testFiles(folder) {
   const names = await readdir(folder, { recursive: true });
+  const rank = (name) => {
+    const index = LONGEST.indexOf(join(basename(folder), name));
+    return index < 0 ? LONGEST.length : index;
+  };
   return names
     .filter((name) => name.endsWith(".test.mjs"))
     .sort()
+    .sort((a, b) => rank(a) - rank(b))
     .map((name) => join(folder, name));
 }
 
