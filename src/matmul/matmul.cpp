@@ -5,10 +5,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/computed_here.h"
 #include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
-#include "matmul/kernels/computed_here.h"
 #include "matmul/panel_exponent.h"
 
 namespace ropewalk {

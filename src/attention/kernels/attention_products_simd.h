@@ -4,10 +4,15 @@
 #include <wasm_simd128.h>
 
 #include <bit>
+#include <type_traits>
 
 #include "attention/kernels/attention_kernels.h"
 #include "base/add_product.h"
+#include "base/computed_here.h"
 #include "base/float_math_wasmsimd.h"
+#ifdef __wasm_relaxed_simd__
+#include "base/relaxed_sign.h"
+#endif
 
 namespace ropewalk {
 
@@ -46,12 +51,24 @@ inline void multiply_rows(const ScoreBlockOf<Element>& block, const Operands<Ele
   for (int r = 0; r < Rows; ++r) {
     for (int k = 0; k < Keys; ++k) sum[r][k] = wasm_f32x4_splat(0);
   }
-  ROPEWALK_ROLLED for (int i = 0; i < block.dim; i += 4) {
-    v128_t queries[Rows];
-    for (int r = 0; r < Rows; ++r) queries[r] = wasm_v128_load(query + r * block.query_stride + i);
-    for (int k = 0; k < Keys; ++k) {
-      const v128_t keys = operands.load(key + k * block.key_stride + i);
-      for (int r = 0; r < Rows; ++r) sum[r][k] = Arithmetic::add_product(sum[r][k], queries[r], keys);
+  if constexpr (Rows > 4) {  // one query after the other, so that only one waits in a register
+    ROPEWALK_ROLLED for (int i = 0; i < block.dim; i += 4) {
+      v128_t keys[Keys];
+      for (int k = 0; k < Keys; ++k) keys[k] = operands.load(key + k * block.key_stride + i);
+      for (int r = 0; r < Rows; ++r) {
+        const v128_t queries = wasm_v128_load(query + r * block.query_stride + i);
+        for (int k = 0; k < Keys; ++k) sum[r][k] = Arithmetic::add_product(sum[r][k], queries, keys[k]);
+        computed_here(sum[r][0], sum[r][1]);
+      }
+    }
+  } else {
+    ROPEWALK_ROLLED for (int i = 0; i < block.dim; i += 4) {
+      v128_t queries[Rows];
+      for (int r = 0; r < Rows; ++r) queries[r] = wasm_v128_load(query + r * block.query_stride + i);
+      for (int k = 0; k < Keys; ++k) {
+        const v128_t keys = operands.load(key + k * block.key_stride + i);
+        for (int r = 0; r < Rows; ++r) sum[r][k] = Arithmetic::add_product(sum[r][k], queries[r], keys);
+      }
     }
   }
   for (int r = 0; r < Rows; ++r) {
@@ -95,9 +112,21 @@ void score_rows(const ScoreBlockOf<Element>& block, int row) {
   add_partial_sums(sums, Rows, count, block.scores + row * kBlockTokens);
 }
 
+// Whether six rows at a time are faster: twelve sums. With f16, what converts it needs registers too.
+template <class Arithmetic, class Element>
+inline bool takes_six([[maybe_unused]] int rows) {
+#ifdef __wasm_relaxed_simd__
+  if constexpr (std::is_same_v<Arithmetic, RelaxedMultiplyAdd> && std::is_same_v<Element, float>) return rows >= 6 && holds_twelve_sums();
+#endif
+  return false;
+}
+
 template <class Arithmetic, class Element>
 void score_simd(const ScoreBlockOf<Element>& block) {
   int row = 0;
+  if (takes_six<Arithmetic, Element>(block.rows)) {
+    for (; row + 6 <= block.rows; row += 6) score_rows<Arithmetic, Element, 6>(block, row);
+  }
   for (; row + 4 <= block.rows; row += 4) score_rows<Arithmetic, Element, 4>(block, row);
   switch (block.rows - row) {
     case 3: return score_rows<Arithmetic, Element, 3>(block, row);
@@ -132,6 +161,7 @@ inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Elemen
     for (int r = 0; r < Rows; ++r) {
       const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
       for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
+      if constexpr (Rows > 4) computed_here(sum[r][0], sum[r][1]);
     }
   }
   for (int r = 0; r < Rows; ++r) {
@@ -151,8 +181,9 @@ template <class Arithmetic, class Element, int Rows>
 void blend_rows(const BlendBlockOf<Element>& block, int row) {
   constexpr int kVectors = Rows <= 2 ? 4 : 2;
   const Operands<Element> operands;
-  ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kBlendKeys) {
-    const int last = first + kBlendKeys < block.count ? first + kBlendKeys : block.count;
+  constexpr int kKeys = Rows > 4 ? kBlockTokens : kBlendKeys;  // twelve sums hide the latency of an addition
+  ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kKeys) {
+    const int last = first + kKeys < block.count ? first + kKeys : block.count;
     int i = 0;
     if constexpr (Rows == 3) {  // nine sums, then six while an even number of vectors is left
       ROPEWALK_ROLLED for (; block.dim - i > 16 || block.dim - i == 12; i += 12) {
@@ -169,6 +200,9 @@ void blend_rows(const BlendBlockOf<Element>& block, int row) {
 template <class Arithmetic, class Element>
 void blend_simd(const BlendBlockOf<Element>& block) {
   int row = 0;
+  if (takes_six<Arithmetic, Element>(block.rows)) {
+    for (; row + 6 <= block.rows; row += 6) blend_rows<Arithmetic, Element, 6>(block, row);
+  }
   for (; row + 4 <= block.rows; row += 4) blend_rows<Arithmetic, Element, 4>(block, row);
   switch (block.rows - row) {
     case 3: return blend_rows<Arithmetic, Element, 3>(block, row);

@@ -1,9 +1,9 @@
 // simd128 kernels for f32, f16 and bf16 weights.
 #pragma once
 
+#include "base/computed_here.h"
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
-#include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"
 

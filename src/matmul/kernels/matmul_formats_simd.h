@@ -17,9 +17,9 @@
 
 #include <cstdint>
 
+#include "base/computed_here.h"
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
-#include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"

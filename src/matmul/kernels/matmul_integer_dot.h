@@ -14,6 +14,9 @@
 
 #include <bit>
 
+#ifdef __wasm_relaxed_simd__
+#include "base/relaxed_sign.h"
+#endif
 #include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_unrolled.h"
@@ -266,23 +269,6 @@ struct RelaxedPairFew : RelaxedPairTile {
     v128_t sums[Tokens][2] = {};  // pairs
   };
 };
-
-// How this engine reads the second operand of the relaxed dot product if its sign bit is set. WebAssembly leaves that to the engine, but
-// requires the same behavior every time.
-enum class RelaxedSign { is_signed, is_unsigned, neither };
-
-inline RelaxedSign relaxed_sign() {
-  const v128_t first = wasm_i8x16_const(127, 127, 127, 127, -127, -127, -127, -127, 127, -127, 127, -127, 1, 2, 3, 4);
-  const v128_t second = wasm_i8x16_const(-1, -1, -1, -1, -1, -1, -1, -1, -128, -1, 127, -2, -128, -127, -1, 1);
-  const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(first, second, wasm_i32x4_splat(0));
-  const auto is = [&](v128_t expected) { return wasm_i32x4_all_true(wasm_i32x4_eq(dot, expected)); };
-  // these also detect engines that add pairs of products in 16 bits, where four times 127 · 255 doesn't fit
-  if (is(wasm_i32x4_const(4 * 127 * -1, 4 * -127 * -1, 127 * (-128 + 1 + 127 + 2), -128 - 2 * 127 - 3 + 4))) return RelaxedSign::is_signed;
-  if (is(wasm_i32x4_const(4 * 127 * 255, 4 * -127 * 255, 127 * (128 - 255 + 127 - 254), 128 + 2 * 129 + 3 * 255 + 4))) {
-    return RelaxedSign::is_unsigned;
-  }
-  return RelaxedSign::neither;
-}
 #endif
 
 }  // namespace ropewalk

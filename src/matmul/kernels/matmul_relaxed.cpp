@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "base/add_product.h"
+#include "base/relaxed_sign.h"
 #include "matmul/kernels/matmul_simd.h"
 #include "matmul/kernels/matmul_sixes_simd.h"
 
@@ -22,10 +23,6 @@ void multiply_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums)
   with_any_bytes([&]<class Dot>() { quantized_token<RelaxedMultiplyAdd, Dot, Block>(panel, x, sums); });
 }
 
-// Whether this engine adds four products of bytes in one instruction. Then tiles of six are faster, also of floats: on x86-64 such engines
-// keep the order of instructions. Older ones load all columns of a step first, for which a six leaves no registers.
-bool takes_sixes() { return relaxed_sign() != RelaxedSign::neither; }
-
 template <bool Minimums>
 void multiply_in_sixes(PanelChunk& chunk) {
   chunk.multiply = quantized_tokens_in_sixes<RelaxedMultiplyAdd, RelaxedByteDot<false>, Minimums>;
@@ -34,7 +31,7 @@ void multiply_in_sixes(PanelChunk& chunk) {
 template <class Block>
 void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
   with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
-  if (takes_sixes()) multiply_in_sixes<Block::kMinimums>(chunk);
+  if (holds_twelve_sums()) multiply_in_sixes<Block::kMinimums>(chunk);
 }
 
 template <class Block, int Tokens>
@@ -58,7 +55,7 @@ void multiply_few_bytes(const PanelPart& panel, const TokenRows& x, float* sums)
 template <class Block>
 void unpack_bytes(const PanelPart& panel, PanelChunk& chunk) {
   unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, chunk);
-  if (takes_sixes()) return multiply_in_sixes<Block::kMinimums>(chunk);
+  if (holds_twelve_sums()) return multiply_in_sixes<Block::kMinimums>(chunk);
   if constexpr (Block::kLargest <= RelaxedPairTile::kLargest)
     chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false, Block::kMinimums>;
 }
@@ -66,7 +63,7 @@ void unpack_bytes(const PanelPart& panel, PanelChunk& chunk) {
 template <UnpackChunk Unpack>
 void unpack_floats(const PanelPart& panel, PanelChunk& chunk) {
   Unpack(panel, chunk);
-  if (takes_sixes()) chunk.multiply = float_tokens_in_sixes<RelaxedMultiplyAdd>;
+  if (holds_twelve_sums()) chunk.multiply = float_tokens_in_sixes<RelaxedMultiplyAdd>;
 }
 
 const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
@@ -112,8 +109,8 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
   const auto set_tokens = [&]<class... Blocks>() { ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_bytes<Blocks>), ...); };
   set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
   const auto set_tiles = [&]<class... Blocks>() { ((kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_bytes<Blocks>), ...); };
-  set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ4K, BlockQ5K, BlockQ1_0, BlockQ2_0, BlockTQ2_0,
-                                BlockMxfp4>();
+  set_tiles
+      .template operator()<BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ4K, BlockQ5K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4>();
   kernels.unpack[static_cast<int>(WeightFormat::f32)] = unpack_floats<use_floats<RelaxedMultiplyAdd>>;
   kernels.unpack[static_cast<int>(WeightFormat::f16)] = unpack_floats<unpack_f16<RelaxedMultiplyAdd>>;
   kernels.unpack[static_cast<int>(WeightFormat::bf16)] = unpack_floats<unpack_bf16<RelaxedMultiplyAdd>>;

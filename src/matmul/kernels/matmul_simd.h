@@ -2,7 +2,7 @@
 // inputs, products of one token, and the table of all kernels.
 #pragma once
 
-#include "matmul/kernels/computed_here.h"
+#include "base/computed_here.h"
 #include "matmul/kernels/matmul_few_simd.h"
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"

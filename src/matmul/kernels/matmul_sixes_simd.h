@@ -5,7 +5,7 @@
 // registers.
 #pragma once
 
-#include "matmul/kernels/computed_here.h"
+#include "base/computed_here.h"
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
 

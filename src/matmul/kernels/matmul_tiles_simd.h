@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "matmul/kernels/computed_here.h"
+#include "base/computed_here.h"
 #include "matmul/kernels/matmul_formats_simd.h"
 #include "matmul/kernels/matmul_grids_simd.h"
 #include "matmul/kernels/matmul_integer_dot.h"

@@ -9,9 +9,9 @@
 
 #include "base/add_product.h"
 #include "base/buffer.h"
+#include "base/computed_here.h"
 #include "base/touch.h"
 #include "matmul/activations.h"
-#include "matmul/kernels/computed_here.h"
 #include "matmul/kernels/lane_constants.h"
 #include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_unrolled.h"
