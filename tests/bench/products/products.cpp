@@ -50,8 +50,7 @@ alignas(64) float sums[kTokens * kPanelRows * 4];
 template <class Tile>
 void each_tile(int tokens, Tile&& tile) {
   int token = 0;
-  for (; token + 2 * kTogether <= tokens; token += kTogether) tile.template operator()<kTogether>(token);
-  for (; token + kTogether <= tokens && (tokens - token) % 4 != 0; token += kTogether) tile.template operator()<kTogether>(token);
+  for (; tokens - token >= 2 * kTogether || (tokens - token) % 4 != 0; token += kTogether) tile.template operator()<kTogether>(token);
   for (; token < tokens; token += 4) tile.template operator()<4>(token);
 }
 
@@ -131,8 +130,8 @@ void float_bounds(int tokens, const char* fetched) {
   constexpr int kLines = kPanelRows * kColumns * sizeof(float) / kLineBytes;
   each_tile(tokens, [&]<int Together>(int token) {
     for (int part = 0; part < 4; ++part) {
-      const int before = 4 * token + part * Together, first = kLines * before / (4 * tokens),
-                last = kLines * (before + Together) / (4 * tokens);
+      const int before = 4 * token + part * Together;
+      const int first = kLines * before / (4 * tokens), last = kLines * (before + Together) / (4 * tokens);
       if (fetched != nullptr) touch_lines(fetched + first * kLineBytes, (last - first) * kLineBytes);
       float_bound<Together>(token, part);
     }
