@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "matmul/store_turns_simd.h"
+#include "matmul/transpose_four_simd.h"
 
 namespace ropewalk {
 namespace {

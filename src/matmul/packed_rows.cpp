@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "matmul/panel_bits.h"
+#include "matmul/transpose_four_simd.h"
 
 namespace ropewalk {
 namespace {
@@ -31,17 +32,10 @@ struct Runs {
 
 // Interleaves four words of eight rows: v[2 · i] and v[2 · i + 1] become word i of rows 0 to 3 and of rows 4 to 7.
 void transpose_words(v128_t (&v)[kPanelRows]) {
-  v128_t words[kPanelRows];
-  for (int half = 0; half < 2; ++half) {
-    const v128_t* rows = v + 4 * half;
-    const v128_t low01 = wasm_i32x4_shuffle(rows[0], rows[1], 0, 4, 1, 5), high01 = wasm_i32x4_shuffle(rows[0], rows[1], 2, 6, 3, 7);
-    const v128_t low23 = wasm_i32x4_shuffle(rows[2], rows[3], 0, 4, 1, 5), high23 = wasm_i32x4_shuffle(rows[2], rows[3], 2, 6, 3, 7);
-    words[half] = wasm_i64x2_shuffle(low01, low23, 0, 2);
-    words[half + 2] = wasm_i64x2_shuffle(low01, low23, 1, 3);
-    words[half + 4] = wasm_i64x2_shuffle(high01, high23, 0, 2);
-    words[half + 6] = wasm_i64x2_shuffle(high01, high23, 1, 3);
-  }
-  for (int i = 0; i < kPanelRows; ++i) v[i] = words[i];
+  v128_t halves[2][4];
+  for (int row = 0; row < kPanelRows; ++row) halves[row / 4][row % 4] = v[row];
+  for (v128_t(&half)[4] : halves) transpose_four(half);
+  for (int i = 0; i < kPanelRows; ++i) v[i] = halves[i % 2][i / 2];
 }
 
 // Interleaves eight 16-bit fields of eight rows: v[i] becomes field i of all rows. Each step interleaves row r with row r + 4, and three of

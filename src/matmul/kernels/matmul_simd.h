@@ -7,7 +7,7 @@
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
-#include "matmul/store_turns_simd.h"
+#include "matmul/transpose_four_simd.h"
 
 namespace ropewalk {
 
