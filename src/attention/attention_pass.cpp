@@ -10,12 +10,8 @@
 namespace ropewalk {
 namespace {
 
-// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
-constexpr int kTileRows = 128;
-
-// Bytes of keys and values that are fetched at a time: of several blocks if the first number allows it, of several heads up to the second,
-// which is part of a second-level cache.
-constexpr std::ptrdiff_t kTouchedBlocks = 1 << 15, kTouchedHeads = 1 << 17;
+// Bytes of keys and values that are fetched at a time, of several heads and blocks if they fit: part of a first-level cache.
+constexpr std::ptrdiff_t kTouchedBytes = 1 << 15;
 
 // Calls act(part) for the part of a range in each block.
 template <typename Act>
@@ -148,7 +144,7 @@ void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows&
   for (const SlotRange keys : {visible.sinks, visible.window}) {
     const SlotRange seen = intersection(keys, chunk.slots);
     const std::ptrdiff_t block_bytes = 2 * kBlockTokens * row_bytes_ * tile.kv_heads;
-    const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBlocks / block_bytes) : 1);
+    const int together = kBlockTokens * static_cast<int>(is_short_ ? std::max<std::ptrdiff_t>(1, kTouchedBytes / block_bytes) : 1);
     each_block(seen, [&](SlotRange range) {
       const bool is_first = range.first == seen.first || range.first % together == 0;
       attend_block(tile, {chunk.part, range},
@@ -160,7 +156,7 @@ void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows&
 // Processes the keys of a range within one block: first the scores of all rows, then their weights, then the values. So one block of keys
 // or values at a time is in the first-level cache. The rows of `fetched` are touched before.
 void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
-  const SlotRange tokens = tokens_that_see(tile, range);
+  const SlotRange tokens = find_seen(tile, range);
   int split = tokens.first;  // later tokens see more groups as closed
   if (kv_.closed.pages == nullptr) split = tokens.last;
   while (split < tokens.last && !reads_closed(slot_of(tile.first_token + split), range.slots.first / kBlockTokens)) ++split;
@@ -174,7 +170,7 @@ void Pass::attend_block(const Tile& tile, const Chunk& range, SlotRange fetched,
 void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range, SlotRange fetched, const PartialRows& partial) {
   if (tokens.is_empty()) return;
   const SlotRange read = use_block(range);
-  const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedHeads / (2 * kBlockTokens * row_bytes_)));
+  const int heads = static_cast<int>(std::max<std::ptrdiff_t>(1, kTouchedBytes / (2 * kBlockTokens * row_bytes_)));
   for (int k = 0; k < tile.kv_heads; ++k) {
     const int head = tile.first_kv_head + k;
     if (k % heads == 0) {
@@ -186,7 +182,7 @@ void Pass::attend_tokens(const Tile& tile, SlotRange tokens, const Chunk& range,
 
     score(tile, first, rows, k, read);
     for (int t = tokens.first, row = 0; t < tokens.last; ++t, row += group_) {
-      weigh(tile.first_token + t, head * group_, range, blends_f16_ ? kF16Unit : 1,
+      weigh(tile.first_token + t, head * group_, seen_[t], read.first, blends_f16_ ? kF16Unit : 1,
             scores_ + static_cast<std::ptrdiff_t>(row) * kBlockTokens, corrections_ + row, partial.states + first + row);
     }
     blend(rows, head, read, partial.sums + static_cast<std::ptrdiff_t>(first) * dim_);
@@ -256,7 +252,7 @@ void Pass::write_weights(const Tile& tile, float* weights) {
           score(tile, row, group_, k, read);
           // relative to the largest score of all keys, so the sums stay as they are
           for (int g = 0; g < group_; ++g) chunk_.states[row + g] = {total_.states[row + g].maximum, 0};
-          weigh(tile.first_token, head, {part, range}, 1, scores_, corrections_, chunk_.states + row);
+          weigh(tile.first_token, head, range, read.first, 1, scores_, corrections_, chunk_.states + row);
           for (int g = 0; g < group_; ++g) {
             const float* shares = scores_ + g * kBlockTokens - read.first;
             for (int slot = range.first; slot < range.last; ++slot) row_of_head(head + g)[slot] = shares[slot] / total_.states[row + g].sum;
@@ -296,11 +292,11 @@ SlotRange Pass::seen_by(int token, const Chunk& range) const {
   return sinks.is_empty() ? intersection(visible.window, range.slots) : sinks;
 }
 
-// The tokens of a tile that see a key of a range, counted from the tile's first token. They are always consecutive.
-SlotRange Pass::tokens_that_see(const Tile& tile, const Chunk& range) const {
+SlotRange Pass::find_seen(const Tile& tile, const Chunk& range) {
   SlotRange tokens = {0, tile.tokens};
-  while (!tokens.is_empty() && seen_by(tile.first_token + tokens.first, range).is_empty()) ++tokens.first;
-  while (!tokens.is_empty() && seen_by(tile.first_token + tokens.last - 1, range).is_empty()) --tokens.last;
+  for (int t = 0; t < tile.tokens; ++t) seen_[t] = seen_by(tile.first_token + t, range);
+  while (!tokens.is_empty() && seen_[tokens.first].is_empty()) ++tokens.first;
+  while (!tokens.is_empty() && seen_[tokens.last - 1].is_empty()) --tokens.last;
   return tokens;
 }
 
@@ -367,12 +363,12 @@ Pass::Floats Pass::load(const char* rows, int count) const {
 }
 
 // The rows of one token and one group of heads.
-void Pass::weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states) {
-  const SlotRange seen = seen_by(token, range);
+void Pass::weigh(int token, int first_head, SlotRange seen, int first_slot, float unit, float* scores, float* corrections,
+                 SoftmaxState* states) {
   float scale = static_cast<float>(options_.scale);
   if (options_.temperatures != nullptr) scale *= options_.temperatures[token];
   if (options_.logn.length > 0) scale *= static_cast<float>(logn_factor(options_.logn, positions_.at(0, 0, token)));
-  const int first = seen.first - first_read(range.slots), last = seen.last - first_read(range.slots);
+  const int first = seen.first - first_slot, last = seen.last - first_slot;
   const float soft_cap = static_cast<float>(options_.soft_cap);
   if (!encoder_.has_bias()) return kernels_.weigh({scores, group_, nullptr, first, last, scale, soft_cap, unit}, states, corrections);
   for (int g = 0; g < group_; ++g) {

@@ -15,6 +15,9 @@ namespace ropewalk {
 constexpr int kChunkTokens = 512;
 static_assert(kChunkTokens % kBlockTokens == 0);
 
+// Rows (one head of one token) that are processed together. Their queries and outputs, 128 KB at head_dim 128, fit a second-level cache.
+constexpr int kTileRows = 128;
+
 // A chunk of keys in one part of the position map (rope/plans/position_map.h). Without a map there is one part.
 struct Chunk {
   int part;
@@ -128,7 +131,9 @@ class Pass {
   }
   [[gnu::noinline]] Chunks chunks(int first, int last) const;
   SlotRange seen_by(int token, const Chunk& range) const;
-  SlotRange tokens_that_see(const Tile& tile, const Chunk& range) const;
+  // Sets seen_. Returns the tokens of a tile that see a key of a range, counted from the tile's first token: they are
+  // always consecutive.
+  SlotRange find_seen(const Tile& tile, const Chunk& range);
 
   // `range` is within one block.
   void attend_block(const Tile& tile, const Chunk& range, SlotRange fetched, const PartialRows& partial);
@@ -146,7 +151,9 @@ class Pass {
   // Writes the scores of `rows` rows of a tile, from `first_row` on, and the keys of that range to scores_.
   void score(const Tile& tile, int first_row, int rows, int kv_head, SlotRange read);
   void score_channels(int first_row, int rows, int head, SlotRange read);
-  void weigh(int token, int first_head, const Chunk& range, float unit, float* scores, float* corrections, SoftmaxState* states);
+  // `seen` of one token, in scores of keys from `first_slot` on.
+  void weigh(int token, int first_head, SlotRange seen, int first_slot, float unit, float* scores, float* corrections,
+             SoftmaxState* states);
   // Adds the values of the keys of that range, weighted by scores_, to rows.
   void blend(int rows, int head, SlotRange read, float* sums);
 
@@ -189,6 +196,7 @@ class Pass {
   bool blends_f16_;          // values are used as they are stored
   bool scores_f16_ = false;  // keys, too, and query_rows_ are multiplied by kF16Unit
 
+  SlotRange seen_[kTileRows];       // what each token of a tile sees of the range that is processed
   float* query_rows_ = nullptr;     // [rows_][dim_]
   float* query_columns_ = nullptr;  // [dim_ / kBlockTokens][rows_][kBlockTokens]: the same for groups of channels
   PartialRows chunk_ = {};          // of run_tile()

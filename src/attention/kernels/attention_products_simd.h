@@ -33,11 +33,12 @@ struct Operands<Float16> {
   v128_t bits = LoadedFloats(kBits)[0];
 };
 
-// (0 + 1) + (2 + 3) of each of four vectors.
+// (0 + 1) + (2 + 3) of each of four vectors. Both shuffles are one instruction on x86-64 and on ARM.
 inline v128_t sums_of(v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t ab = wasm_f32x4_add(wasm_i32x4_shuffle(a, b, 0, 4, 2, 6), wasm_i32x4_shuffle(a, b, 1, 5, 3, 7));
-  const v128_t cd = wasm_f32x4_add(wasm_i32x4_shuffle(c, d, 0, 4, 2, 6), wasm_i32x4_shuffle(c, d, 1, 5, 3, 7));
-  return wasm_f32x4_add(wasm_i64x2_shuffle(ab, cd, 0, 2), wasm_i64x2_shuffle(ab, cd, 1, 3));
+  const auto even = [](v128_t x, v128_t y) { return wasm_i32x4_shuffle(x, y, 0, 2, 4, 6); };
+  const auto odd = [](v128_t x, v128_t y) { return wasm_i32x4_shuffle(x, y, 1, 3, 5, 7); };
+  const v128_t ab = wasm_f32x4_add(even(a, b), odd(a, b)), cd = wasm_f32x4_add(even(c, d), odd(c, d));
+  return wasm_f32x4_add(even(ab, cd), odd(ab, cd));
 }
 inline float sum_of(v128_t values) { return wasm_f32x4_extract_lane(sums_of(values, values, values, values), 0); }
 
