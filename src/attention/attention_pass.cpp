@@ -23,6 +23,15 @@ void each_block(SlotRange range, const Act& act) {
   }
 }
 
+// Multiplies queries by kF16Unit, unless one is too large or no number. Loops without exits, so that compilers vectorize them.
+bool scale_for_f16(float* queries, int count) {
+  unsigned unfit = 0;
+  for (int i = 0; i < count; ++i) unfit |= !(std::fabs(queries[i]) < kLargestF16Query);
+  if (unfit != 0) return false;
+  for (int i = 0; i < count; ++i) queries[i] *= kF16Unit;
+  return true;
+}
+
 // The slot from which a range is read, rounded down to a multiple of four. Otherwise the start of the range would decide which of the
 // four partial sums a weight is added to (attention_kernels.h), and a query's last bit would depend on what its neighbors see.
 int first_read(SlotRange range) { return range.first - range.first % kRowFloats; }
@@ -121,10 +130,7 @@ void Pass::read_queries(const Tile& tile, int part) {
       query_columns_[(i / kBlockTokens * rows_ + row) * kBlockTokens + i % kBlockTokens] = query_rows_[row * dim_ + i];
     }
   }
-  scores_f16_ = blends_f16_ && !encoder_.encodes_keys();
-  const std::ptrdiff_t floats = static_cast<std::ptrdiff_t>(rows_of(tile)) * dim_;
-  for (std::ptrdiff_t i = 0; scores_f16_ && i < floats; ++i) scores_f16_ = std::fabs(query_rows_[i]) < kLargestF16Query;  // not NaN
-  for (std::ptrdiff_t i = 0; scores_f16_ && i < floats; ++i) query_rows_[i] *= kF16Unit;
+  scores_f16_ = blends_f16_ && !encoder_.encodes_keys() && scale_for_f16(query_rows_, rows_of(tile) * dim_);
 }
 
 void Pass::attend_chunk(const Tile& tile, const Chunk& chunk, const PartialRows& partial) {
