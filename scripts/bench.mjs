@@ -11,6 +11,7 @@
 //   npm run bench -- format         structured output, compared with free text (not part of the others)
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
 //   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
+//   npm run bench -- loading        loading a model, compared with reading its file (not part of the others)
 //   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
 //   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
 //   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
@@ -200,6 +201,7 @@ async function bench(args) {
     "format",
     "batches",
     "kept",
+    "loading",
     "scales",
     "node",
     "decisions",
@@ -251,6 +253,7 @@ async function bench(args) {
     format: "structured output",
     batches: "several texts at once",
     kept: "kept sessions",
+    loading: "loading a model",
     scales: "small weights",
   })) {
     if (!wants(part)) continue;

@@ -147,27 +147,65 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
   }
 }
 
+// Operations that take as long as packing a byte (thread_pool.h).
+constexpr std::int64_t kPackingWork = 10;
+
+// The panels of a matrix that is packed in place.
+struct Panels {
+  Panels(const WeightMatrix& weights, void* rows)
+      : format(weights.format),
+        columns(weights.columns),
+        bytes(weight_row_bytes(format, columns) * kPanelRows),
+        data(static_cast<std::uint8_t*>(rows)) {}
+
+  // Packs panels times 2^exponent, or less if their f16 numbers are too large for it. Returns the exponent that it used.
+  // `scratch` has the bytes of a panel.
+  int pack(PartRange panels, int exponent, std::uint8_t* scratch) const {
+    for (std::int64_t panel = panels.first; panel < panels.last; ++panel) {
+      pack_panel(format, data + panel * bytes, bytes / kPanelRows, kPanelRows, columns, scratch);
+      const int largest = std::min(exponent, panel_exponent(format, scratch, columns));
+      scale({panels.first, panel}, largest - exponent);
+      exponent = largest;
+      scale_panel(format, scratch, columns, exponent);
+      std::memcpy(data + panel * bytes, scratch, bytes);
+    }
+    return exponent;
+  }
+
+  void scale(PartRange panels, int n) const {
+    if (n == 0) return;
+    for (std::int64_t panel = panels.first; panel < panels.last; ++panel) scale_panel(format, data + panel * bytes, columns, n);
+  }
+
+  WeightFormat format;
+  int columns;
+  std::size_t bytes;  // of a panel
+  std::uint8_t* data;
+};
+
 }  // namespace
 
 Status pack_rows(WeightMatrix& weights, void* data, int rows) {
-  if (rows - weights.packed_rows < kPanelRows) return Status::ok;
-  const std::size_t row_bytes = weight_row_bytes(weights.format, weights.columns), panel_bytes = row_bytes * kPanelRows;
-  Buffer<std::uint8_t> panel;
-  if (!panel.resize(panel_bytes)) return Status::out_of_memory;
-  const auto rows_at = [&](int row) { return static_cast<std::uint8_t*>(data) + row * row_bytes; };
-  for (; weights.packed_rows + kPanelRows <= rows; weights.packed_rows += kPanelRows) {
-    std::uint8_t* const from = rows_at(weights.packed_rows);
-    pack_panel(weights.format, from, row_bytes, kPanelRows, weights.columns, panel.data());
-    const int largest = panel_exponent(weights.format, panel.data(), weights.columns);
-    if (weights.packed_rows == 0) weights.exponent = largest;
-    if (largest < weights.exponent) {
-      for (int row = 0; row < weights.packed_rows; row += kPanelRows)
-        scale_panel(weights.format, rows_at(row), weights.columns, largest - weights.exponent);
-      weights.exponent = largest;
-    }
-    scale_panel(weights.format, panel.data(), weights.columns, weights.exponent);
-    std::memcpy(from, panel.data(), panel_bytes);
-  }
+  const Panels matrix(weights, data);
+  const int packed = weights.packed_rows / kPanelRows, count = rows / kPanelRows - packed;
+  if (count <= 0) return Status::ok;
+  const int parts = parts_of(count, kPackingWork * static_cast<std::int64_t>(matrix.bytes));
+  Buffer<std::uint8_t> scratch;
+  Buffer<int> exponents;
+  if (!scratch.resize(matrix.bytes * (parts == 1 ? 1 : thread_pool().threads())) || !exponents.resize(parts)) return Status::out_of_memory;
+  const auto range_of = [&](int part) {
+    const PartRange range = part_range(count, parts, part);
+    return PartRange{packed + range.first, packed + range.last};
+  };
+  const int before = packed == 0 ? kLargestPanelExponent : weights.exponent;
+  in_parallel(parts, [&](int part, int thread) {
+    exponents[part] = matrix.pack(range_of(part), before, scratch.data() + (parts == 1 ? 0 : thread) * matrix.bytes);
+  });
+  if (thread_pool().status() != Status::ok) return Status::thread_lost;
+  weights.exponent = *std::min_element(exponents.data(), exponents.data() + parts);
+  for (int part = 0; part < parts; ++part) matrix.scale(range_of(part), weights.exponent - exponents[part]);
+  matrix.scale({0, packed}, weights.exponent - before);
+  weights.packed_rows = (packed + count) * kPanelRows;
   return Status::ok;
 }
 

@@ -21,7 +21,8 @@ struct WeightMatrix {
 
 // Packs the first `rows` rows in place, at most weights.rows, except for those that are packed already, and for the last few that don't
 // fill a panel. May change the exponent, and then scales the packed rows anew. `data` is weights.data, writable. Needs temporary memory for
-// eight rows; if there is none, fails with out_of_memory and changes nothing.
+// eight rows of each thread; if there is none, fails with out_of_memory and changes nothing. Fails with thread_lost if a thread ends in the
+// middle, which leaves the matrix useless.
 Status pack_rows(WeightMatrix& weights, void* data, int rows);
 
 // Writes one row as floats, [columns], from packed or unpacked weights.

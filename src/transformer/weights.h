@@ -92,11 +92,12 @@ class Weights {
   Status set_vector(int layer, int slot, WeightFormat format, const void* stored, std::uint64_t bytes, float added);
 
   // Packs the first `rows` rows of a matrix, which are written, while they are still in a cache; finish() packs the rest. Returns
-  // layer_out_of_range, weight_slot_unknown, weight_missing, weight_shape if the matrix has fewer rows, out_of_memory or ok.
+  // layer_out_of_range, weight_slot_unknown, weight_missing, weight_shape if the matrix has fewer rows, out_of_memory, thread_lost, after
+  // which the matrix is useless, or ok.
   Status pack(int layer, int slot, int expert, int rows);
 
-  // To be called when all weights are written: checks that none is missing, and packs rows. Returns weight_missing, out_of_memory or ok.
-  // May be called again after a failure.
+  // To be called when all weights are written: checks that none is missing, and packs rows. Returns weight_missing, out_of_memory,
+  // thread_lost or ok. May be called again after the first two.
   Status finish();
   bool is_finished() const { return is_finished_; }
 

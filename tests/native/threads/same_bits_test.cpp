@@ -119,6 +119,28 @@ TEST(Threads, RotationOfALargeTensor) {
   EXPECT_GT(readings, 0);
 }
 
+TEST(Threads, PackedRows) {
+  for_each_case(120, [](RandomCase& random) {
+    const auto format = static_cast<WeightFormat>(random.whole(0, kWeightFormats - 1));
+    const int rows = random.size(9, 300), columns = 256 * random.whole(1, 3);
+    std::vector<unsigned char> stored(weight_bytes(format, rows, columns));
+    for (unsigned char& byte : stored) byte = static_cast<unsigned char>(random.whole(0, 40));
+    // some rows start with a large f16, which lowers the exponent of the whole matrix
+    for (int i = random.whole(0, 3); i > 0; --i) stored[random.whole(0, rows - 1) * (stored.size() / rows) + 1] = random.whole(0x50, 0x7A);
+    const int step = random.one_in(2) ? rows : random.whole(1, rows);
+    expect_same_bits([&] {
+      std::vector<unsigned char> packed = stored;
+      WeightMatrix matrix = {format, rows, columns, packed.data()};
+      for (int arrived = step; arrived < rows + step; arrived += step) {
+        EXPECT_EQ(pack_rows(matrix, packed.data(), std::min(arrived, rows)), Status::ok);
+      }
+      EXPECT_EQ(matrix.packed_rows, rows / kPanelRows * kPanelRows);
+      packed.push_back(static_cast<unsigned char>(matrix.exponent));
+      return packed;
+    });
+  });
+}
+
 TEST(Threads, ProductsThatShareTheirInput) {
   for_each_case(60, [](RandomCase& random) {
     const int columns = 256 * random.whole(1, 3), tokens = random.size(3, 140);
