@@ -11,6 +11,7 @@ export function bytesSource(name: string, bytes: Uint8Array): ByteSource {
     name,
     size: bytes.length,
     seekCost: 0,
+    isLocal: true,
     // eslint-disable-next-line @typescript-eslint/require-await -- asynchronous like the other sources
     async *stream(start, end, signal) {
       const last = Math.min(end, bytes.length);
@@ -28,6 +29,7 @@ export function blobSource(name: string, blob: Blob): ByteSource {
     name,
     size: blob.size,
     seekCost: 1 << 20,
+    isLocal: true,
     async *stream(start, end, signal) {
       try {
         yield* chunksOf(blob.slice(start, end).stream(), signal);

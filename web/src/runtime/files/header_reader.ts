@@ -5,7 +5,8 @@ import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import { MAX_HEADER_BYTES, MAX_NAME_BYTES, MAX_VALUES } from "./limits.js";
 
-const FIRST_READ = 1 << 20;
+/** The header of most models with a tokenizer has one to eight megabytes. A download begins with less, because other headers are small. */
+const FIRST_READ = { local: 8 << 20, download: 1 << 20 };
 
 /** Thrown by a HeaderCursor when the parser needs more of the file. Caught by readHeader. @internal */
 class NeedMoreBytes extends Error {
@@ -152,7 +153,7 @@ export async function readHeader<T>(
   const most = Math.min(source.size, MAX_HEADER_BYTES);
   let size = source.size;
   let bytes = new Uint8Array(0);
-  let wanted = Math.min(FIRST_READ, most);
+  let wanted = Math.min(source.isLocal ? FIRST_READ.local : FIRST_READ.download, most);
   for (;;) {
     const more = await readRange(source, bytes.length, wanted, signal);
     if (bytes.length + more.length < wanted) size = bytes.length + more.length;

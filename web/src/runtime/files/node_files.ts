@@ -38,6 +38,7 @@ export async function openNode(path: string, name: string): Promise<ByteSource |
       name,
       size: opened.size,
       seekCost: 1 << 16,
+      isLocal: true,
       stream: (start, end, signal) => streamNode(path, name, opened, start, end, signal),
     };
   } catch (error) {

@@ -21,6 +21,7 @@ export function countReads(
     name: source.name,
     size: source.size,
     seekCost: source.seekCost,
+    ...(source.isLocal && { isLocal: true }),
     ...(source.kept !== undefined && { kept: source.kept }),
     async *stream(start, end, signal) {
       if (!isCounting) {
