@@ -97,10 +97,11 @@ const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
 // 3 KB more rotate interleaved pairs as they are stored, eight heads or two at a time, and tokens in place without a call between them.
 // 3 KB more read keys of q4_channel rotated and without a transposition, and let several threads rotate raw keys. 9 KB less in the simd file: products
 // of one token have fewer operations, and loops. 9 KB more, 0.1 KB with gzip, are whole heads rotated without a loop.
+// 1 KB more packs rows on all threads.
 test("sizes: each wasm file", (t) => {
   for (const name of files.filter((file) => file.endsWith(".wasm"))) {
     t.diagnostic(`${name}: ${kilobytes(size(name))}`);
-    assert.ok(size(name) <= (name.includes("relaxed") ? 590 : 523) * 1024, `${name} has ${kilobytes(size(name))}`);
+    assert.ok(size(name) <= (name.includes("relaxed") ? 591 : 524) * 1024, `${name} has ${kilobytes(size(name))}`);
   }
 });
 
