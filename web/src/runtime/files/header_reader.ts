@@ -5,8 +5,8 @@ import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import { MAX_HEADER_BYTES, MAX_NAME_BYTES, MAX_VALUES } from "./limits.js";
 
-/** The header of most models with a tokenizer has one to eight megabytes. A download begins with less, because other headers are small. */
-const FIRST_READ = { local: 8 << 20, download: 1 << 20 };
+/** The header of a model with a tokenizer often has more than a megabyte. A download begins with less, because other headers are small. */
+const FIRST_READ = { local: 4 << 20, download: 1 << 20 };
 
 /** Thrown by a HeaderCursor when the parser needs more of the file. Caught by readHeader. @internal */
 class NeedMoreBytes extends Error {
