@@ -6,6 +6,13 @@ export function median(values) {
   return sorted[sorted.length >> 1];
 }
 
+/** Milliseconds that an asynchronous call takes. */
+export async function timed(act) {
+  const start = performance.now();
+  await act();
+  return performance.now() - start;
+}
+
 /** A contender of `race` that calls a function again and again. */
 export const repeatedly = (call) => (repeats) => {
   for (let i = 0; i < repeats; i++) call();

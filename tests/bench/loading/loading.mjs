@@ -1,7 +1,7 @@
 // Loading a model compared with reading its file into memory, in Node: random models in several formats. Prints lines.
 import { readFile } from "node:fs/promises";
 import { load } from "../../../dist/index.node.js";
-import { median } from "../measure.mjs";
+import { median, timed } from "../measure.mjs";
 import { modelFile } from "../models/model_file.mjs";
 
 const [build] = process.argv.slice(2);
@@ -36,9 +36,3 @@ for (const type of TYPES) {
 }
 console.log(JSON.stringify(lines));
 process.exit(0); // helpers keep the process running
-
-async function timed(act) {
-  const start = performance.now();
-  await act();
-  return performance.now() - start;
-}

@@ -1,6 +1,7 @@
 // A session of the package in a Worker.
 import { expose } from "/node_modules/comlink/dist/esm/comlink.mjs";
 import { load } from "/dist/index.js";
+import { timed } from "../measure.mjs";
 import { repeatedSession } from "./repeated_session.mjs";
 import { tokensAt } from "./tokens.mjs";
 
@@ -65,9 +66,3 @@ expose({
     }
   },
 });
-
-async function timed(call) {
-  const start = performance.now();
-  await call();
-  return performance.now() - start;
-}

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { load } from "../../../dist/index.node.js";
 import { fetchReleased, releasedFolders } from "../../../scripts/setup/released.mjs";
 import { referenceEnvironment, referencePython } from "../../../scripts/setup/python.mjs";
-import { median } from "../measure.mjs";
+import { median, timed } from "../measure.mjs";
 import { tokensAt } from "../models/tokens.mjs";
 
 const ROUNDS = Number(process.argv[2] ?? 7);
@@ -42,12 +42,6 @@ async function program(script, ...args) {
     },
     close: () => child.stdin.end(),
   };
-}
-
-async function timed(act) {
-  const start = performance.now();
-  await act();
-  return performance.now() - start;
 }
 
 async function ropewalkText(rw) {
