@@ -17,10 +17,6 @@ namespace {
 // Number of tokens that share the unpacked columns of a panel. Their sums stay in the first-level cache.
 constexpr int kTokensTogether = 128;
 
-// Number of panels whose sums are written together, so that cache lines are written whole: the next panel comes after so many other tokens
-// that a line has left the first-level cache.
-constexpr int kPanelsTogether = 4;
-
 const std::uint8_t* bytes_of(const WeightMatrix& weights, int row) {
   return static_cast<const std::uint8_t*>(weights.data) + row * weight_row_bytes(weights.format, weights.columns);
 }
@@ -48,7 +44,7 @@ F32x8 joined(bool is_float, const float* sums) {
   return add8(add8(total, second), add8(third, fourth));
 }
 
-// Multiplies eight rows, or the last few, with a run of tokens.
+// Multiplies the rows of up to kPanelsTogether panels with a run of tokens.
 class PanelProduct {
  public:
   PanelProduct(const MatmulKernels& kernels, const WeightMatrix& weights, Activations& x)
@@ -62,51 +58,86 @@ class PanelProduct {
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
         two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
 
-  // Computes the sums of rows [row, row + rows) and tokens [token, token + count), as those of panel `panel`, below kPanelsTogether.
-  void add(int panel_of_sums, int row, int rows, int token, int count) {
+  // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
+  void add(int row, int rows, int token, int count) {
+    const bool are_packed = row + rows <= weights_.packed_rows;
+    const bool in_fours = count <= most_in_fours_;
+    if (are_packed && (in_fours || !x_.in_tiles())) {
+      const int fours = in_fours ? std::min(x_.first_alone() - token, count) : 0;
+      return add_in_turns(row, rows / kPanelRows, token, fours, count - fours);
+    }
+    each_panel(row, rows, [&](int panel, int row, int rows) { add_panel(panel, row, rows, token, count); });
+  }
+
+  // Writes the sums of a token of add(), plus the biases of the rows, which may be at `out`. Cache lines are written whole: if each panel
+  // were written alone, so many other tokens would come before the next that a line had left the first-level cache.
+  void write(int token, int rows, const float* bias, float* out) const {
+    each_panel(0, rows,
+               [&](int panel, int row, int rows) { write_panel(panel, token, rows, bias == nullptr ? nullptr : bias + row, out + row); });
+  }
+
+ private:
+  // Calls act(panel, row, rows) for each panel of rows [row, row + rows).
+  template <class Act>
+  static void each_panel(int row, int rows, Act&& act) {
+    for (int first = 0; first < rows; first += kPanelRows) act(first / kPanelRows, row + first, std::min(kPanelRows, rows - first));
+  }
+
+  // Computes the sums of packed panels, and of `fours` tokens that take turns and `alone` that don't.
+  void add_in_turns(int row, int count, int token, int fours, int alone) {
+    for (int i = 0; i < count; ++i) clear_sums(i, fours + alone);
+    const PanelPart first = {bytes_of(weights_, row), weights_.columns, unit_, end_};
+    const auto panel_bytes = static_cast<std::ptrdiff_t>(weight_row_bytes(weights_.format, weights_.columns) * kPanelRows);
+    const PanelParts panels = {first, count, panel_bytes, sums_[1] - sums_[0]};
+    for (int t = 0; t < fours; t += kTileTokens)
+      kernels_.four[format_](panels, x_.rows(token + t, 0, kTileTokens), sums_[0] + t * sums_per_token_);
+    float* const sums = sums_[0] + fours * sums_per_token_;
+    if (alone == 2 && two_ != nullptr) return two_(panels, x_.alone(token + fours, 0), sums);
+    for (int t = 0; t < alone; ++t) add_token(panels, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
+  }
+
+  // Computes the sums of eight rows, or the last few, as those of panel `panel_of_sums`: with tiles, or of rows that aren't packed.
+  void add_panel(int panel_of_sums, int row, int rows, int token, int count) {
     float* const sums = sums_[panel_of_sums];
-    clear(sums, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_);
+    clear_sums(panel_of_sums, count);
     const bool is_packed = row < weights_.packed_rows;
-    const bool in_fours = is_packed && count <= most_in_fours_;
-    const bool in_tiles = x_.in_tiles() && !in_fours;
-    const int step = is_packed && !in_tiles ? weights_.columns : kChunkColumns;
     const std::uint8_t* from = bytes_of(weights_, row);
     const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
-    for (int column = 0; column < weights_.columns; column += step) {
-      const int columns = std::min(step, weights_.columns - column);
+    for (int column = 0; column < weights_.columns; column += kChunkColumns) {
+      const int columns = std::min(kChunkColumns, weights_.columns - column);
       const std::size_t before = weight_row_bytes(weights_.format, column);
-      const std::uint8_t* panel = from + before * kPanelRows;
-      if (!is_packed) {
-        pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
-        panel = packed_;
-      }
-      const PanelPart part = is_packed ? PanelPart{panel, columns, unit_, end_} : PanelPart{panel, columns, 1, std::end(packed_)};
-      if (in_tiles) {
+      if (!is_packed) pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
+      const PanelPart part =
+          is_packed ? PanelPart{from + before * kPanelRows, columns, unit_, end_} : PanelPart{packed_, columns, 1, std::end(packed_)};
+      if (x_.in_tiles()) {
         kernels_.unpack[format_](part, chunk_);
         chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums);
-        continue;
+      } else {
+        for (int t = 0; t < count; ++t) add_token({part, 1, 0, 0}, x_.alone(token + t, column), sums + t * sums_per_token_);
       }
-      const int fours = in_fours ? std::min(x_.first_alone() - token, count) : 0;
-      for (int t = 0; t < fours; t += kTileTokens)
-        kernels_.four[format_](part, x_.rows(token + t, column, kTileTokens), sums + t * sums_per_token_);
-      add_alone(part, token + fours, column, count - fours, is_packed, sums + fours * sums_per_token_);
     }
   }
 
-  // Writes the sums of a panel and a token, counted from `token` of add(), plus the biases of the rows, which may be at `out`.
-  void write(int panel_of_sums, int token, int rows, const float* bias, float* out) const {
-    const F32x8 sums = joined(is_float(weights_.format), sums_[panel_of_sums] + token * sums_per_token_);
+  void clear_sums(int panel, int tokens) { clear(sums_[panel], (tokens + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_); }
+
+  void write_panel(int panel, int token, int rows, const float* bias, float* out) const {
+    const F32x8 sums = joined(is_float(weights_.format), sums_[panel] + token * sums_per_token_);
     if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
     float each[kPanelRows];
     store8(each, sums);
     for (int r = 0; r < rows; ++r) out[r] = bias == nullptr ? each[r] : each[r] + bias[r];
   }
 
- private:
-  // Computes the sums of tokens that follow each other.
-  void add_alone(const PanelPart& part, int token, int column, int count, bool is_packed, float* sums) {
-    if (count == 2 && is_packed && two_ != nullptr) return two_(part, x_.alone(token, column), sums);
-    for (int t = 0; t < count; ++t) kernels_.token[format_](part, x_.alone(token + t, column), sums + t * sums_per_token_);
+  // Adds the products with a token. A panel with infinity or NaN doesn't change how the others are multiplied.
+  [[gnu::noinline]] void add_token(const PanelParts& panels, const TokenRows& x, float* sums) {
+    float before[kPanelsTogether][sums_per_token(true)];
+    for (int i = 0; i < panels.count; ++i) std::copy_n(sums + i * panels.sums_apart, sums_per_token_, before[i]);
+    if (kernels_.token[format_](panels, x, sums)) return;
+    for (int i = 0; i < panels.count; ++i) std::copy_n(before[i], sums_per_token_, sums + i * panels.sums_apart);
+    if (panels.count == 1) return static_cast<void>(kScalarMatmulKernels.token[format_](panels, x, sums));
+    PanelPart panel = panels.first;
+    for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart)
+      add_token({panel, 1, 0, 0}, x, sums + i * panels.sums_apart);
   }
 
   const WeightMatrix& weights_;
@@ -116,7 +147,7 @@ class PanelProduct {
   float unit_;
   const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
-  PanelTimesToken two_;
+  PanelsTimesTokens two_;
   alignas(64) float sums_[kPanelsTogether][kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;
@@ -133,15 +164,10 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
     const int count = std::min(kTokensTogether, x.tokens() - token);
     for (int row = first_row; row < end; row += kPanelsTogether * kPanelRows) {
       const int rows = std::min(kPanelsTogether * kPanelRows, end - row);
-      const auto each_panel = [&](auto&& act) {
-        for (int first = 0; first < rows; first += kPanelRows) act(first / kPanelRows, row + first, std::min(kPanelRows, rows - first));
-      };
-      each_panel([&](int panel, int row, int rows) { product.add(panel, row, rows, token, count); });
+      product.add(row, rows, token, count);
       for (int t = 0; t < count; ++t) {
-        each_panel([&](int panel, int row, int rows) {
-          float* const out = of.out + (token + t) * of.out_stride + row;
-          product.write(panel, t, rows, of.adds ? out : of.bias == nullptr ? nullptr : of.bias + row, out);
-        });
+        float* const out = of.out + (token + t) * of.out_stride + row;
+        product.write(t, rows, of.adds ? out : of.bias == nullptr ? nullptr : of.bias + row, out);
       }
     }
   }

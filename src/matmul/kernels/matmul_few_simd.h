@@ -81,55 +81,79 @@ ROPEWALK_INLINE inline void add_run_of_few(const Block (&blocks)[2], int outer, 
   }
 }
 
-// Adds the products with part of a panel to the sums of the first `Tokens` tokens.
+// Inputs of the next columns.
+template <class Dot>
+struct NextInputs {
+  const typename Dot::Element* elements;
+  const float* scales;
+  const std::int16_t* sums;
+  const std::int32_t* even_offsets;
+};
+
+// Adds the products with a block to the sums of the first `Tokens` tokens. Moves on the inputs.
+template <class Arithmetic, class Dot, class Block, int Tokens>
+ROPEWALK_INLINE inline void add_block_of_few(const PanelPart& panel, const std::uint8_t* weights, const Scales& scales,
+                                             const TokenDistances& distances, NextInputs<Dot>& x, float* sums) {
+  constexpr int kOffset = -Dot::template kOffset<Block>, kTurns = turns_of(Tokens);
+  const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
+  ROPEWALK_ROLLED
+  for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
+    unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
+      const int group = outer * Block::kParts + Part;
+      v128_t products[Tokens][2] = {};
+      ROPEWALK_ROLLED
+      for (int run = 0; run < Block::kRuns; ++run, x.elements += kActivationGroup / Block::kRuns * kTurns) {
+        read_ahead<Block, Block::kElements / kActivationGroup * Block::kRuns>(panel, weights, group * Block::kRuns + run);
+        // of the sums of both halves of the columns, times the offset or zero
+        v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
+        computed_here(offset);  // else engines build the constant anew for each token
+        v128_t run_sums[Tokens][2];
+        unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
+          v128_t& first = run_sums[T][0];
+          if constexpr (Dot::template kOffsetsEven<Block>) {
+            first = wasm_v128_load32_splat(x.even_offsets + T * distances.scales);
+          } else {
+            first = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x.sums + T * distances.sums);
+          }
+          run_sums[T][1] = first;
+        });
+        add_run_of_few<Dot, Block, Part>(blocks, outer, run, x.elements, distances, run_sums);
+        unrolled<2 * Tokens>([&]<int I>() ROPEWALK_INLINE {
+          v128_t total = run_sums[I / 2][I % 2];
+          if constexpr (Block::kSubScales) total = wasm_i32x4_mul(total, blocks[I % 2].sub_scale(2 * group + run));
+          products[I / 2][I % 2] = Block::kRuns == 1 ? total : wasm_i32x4_add(products[I / 2][I % 2], total);
+        });
+      }
+      add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x.scales, x.sums, distances, sums);
+      x.scales += kTurns;
+      if constexpr (Dot::template kOffsetsEven<Block>) x.even_offsets += kTurns;
+      x.sums += 2 * kTurns;
+    });
+  }
+}
+
+// Adds the products with parts of panels to the sums of the first `Tokens` tokens.
 template <class Arithmetic, class OfMany, class Block, int Tokens>
-void quantized_few(const PanelPart& panel, const TokenRows& x, float* sums) {
+void quantized_few(const PanelParts& panels, const TokenRows& x, float* sums) {
   static_assert(!Block::kScalesOf16);
+  constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
   using Dot = std::conditional_t<turns_of(Tokens) == 1, typename OfMany::Alone, OfMany>;
-  constexpr int kOffset = -Dot::template kOffset<Block>, kBytes = block_bytes(Block::kFormat) * kPanelRows;
-  constexpr int kTurns = turns_of(Tokens);
-  const TokenDistances distances = kTurns > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
-  const typename Dot::Element* from = Dot::elements(x.quantized);
-  const float* x_scales = x.quantized.scales;
-  const std::int16_t* x_sums = x.quantized.sums;
-  const std::int32_t* even_offsets = x.quantized.even_offsets;
-  const std::uint8_t* weights = panel.weights;
-  const Scales scales = Scales::finite(panel);
-  for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
-    const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
+  const TokenDistances distances = turns_of(Tokens) > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
+  const auto [part, count, bytes_apart, sums_apart] = panels;
+  const Scales scales = Scales::finite(part);
+  const int turn = columns_in_turn<Block>(part);
+  const std::uint8_t* of_turn = part.weights;
+  NextInputs<Dot> next = {Dot::elements(x.quantized), x.quantized.scales, x.quantized.sums, x.quantized.even_offsets};
+  for (int start = 0; start < part.columns; start += turn, of_turn += turn / Block::kElements * kBytes) {
+    const std::uint8_t* of_panel = of_turn;
+    float* to = sums;
+    const NextInputs<Dot> inputs = next;
     ROPEWALK_ROLLED
-    for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
-      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-        const int group = outer * Block::kParts + Part;
-        v128_t products[Tokens][2] = {};
-        ROPEWALK_ROLLED
-        for (int run = 0; run < Block::kRuns; ++run, from += kActivationGroup / Block::kRuns * kTurns) {
-          read_ahead<Block, Block::kElements / kActivationGroup * Block::kRuns>(panel, weights, group * Block::kRuns + run);
-          // of the sums of both halves of the columns, times the offset or zero
-          v128_t offset = Block::kRuns == 1 ? wasm_i16x8_splat(kOffset) : wasm_i32x4_splat(run == 0 ? kOffset & 0xFFFF : kOffset * 0x10000);
-          computed_here(offset);  // else engines build the constant anew for each token
-          v128_t run_sums[Tokens][2];
-          unrolled<Tokens>([&]<int T>() ROPEWALK_INLINE {
-            v128_t& first = run_sums[T][0];
-            if constexpr (Dot::template kOffsetsEven<Block>) {
-              first = wasm_v128_load32_splat(even_offsets + T * distances.scales);
-            } else {
-              first = kOffset == 0 ? wasm_i32x4_splat(0) : WordDot::start(offset, x_sums + T * distances.sums);
-            }
-            run_sums[T][1] = first;
-          });
-          add_run_of_few<Dot, Block, Part>(blocks, outer, run, from, distances, run_sums);
-          unrolled<2 * Tokens>([&]<int I>() ROPEWALK_INLINE {
-            v128_t total = run_sums[I / 2][I % 2];
-            if constexpr (Block::kSubScales) total = wasm_i32x4_mul(total, blocks[I % 2].sub_scale(2 * group + run));
-            products[I / 2][I % 2] = Block::kRuns == 1 ? total : wasm_i32x4_add(products[I / 2][I % 2], total);
-          });
-        }
-        add_tile_group<Arithmetic, Block::kMinimums>(BlockScales<Block>{blocks, group}, products, x_scales, x_sums, distances, sums);
-        x_scales += kTurns;
-        if constexpr (Dot::template kOffsetsEven<Block>) even_offsets += kTurns;
-        x_sums += 2 * kTurns;
-      });
+    for (int i = 0; i < count; ++i, of_panel += bytes_apart, to += sums_apart) {
+      const std::uint8_t* weights = of_panel;
+      next = inputs;
+      for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes)
+        add_block_of_few<Arithmetic, Dot, Block, Tokens>(part, weights, scales, distances, next, to);
     }
   }
 }

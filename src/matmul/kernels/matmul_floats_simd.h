@@ -10,23 +10,28 @@
 namespace ropewalk {
 
 // Loads a column of eight rows as two vectors. BF16Column and FiniteF16Column split each 32-bit lane, so they give the even rows and the
-// odd rows.
+// odd rows. were_finite() tells afterwards whether the columns were right: f16 is fast, but wrong for infinity and NaN.
 struct F32Column {
+  explicit F32Column(float) {}
+
   using Element = float;
   static constexpr bool kEvenOdd = false;
   F32x8 load(const float* rows) { return load8(rows); }
+  bool were_finite() const { return true; }
 };
 
 struct BF16Column {
+  explicit BF16Column(float) {}
+
   using Element = BFloat16;
   static constexpr bool kEvenOdd = true;
   F32x8 load(const BFloat16* rows) {
     const v128_t both = wasm_v128_load(rows);
     return {wasm_i32x4_shl(both, 16), wasm_v128_and(both, wasm_i32x4_splat(static_cast<std::int32_t>(0xFFFF0000u)))};
   }
+  bool were_finite() const { return true; }
 };
 
-// Fast, but wrong for infinity and NaN; were_finite() tells afterwards whether there were any.
 class FiniteF16Column {
  public:
   explicit FiniteF16Column(float unit) : bias_(f16_bias(unit)) {}
@@ -51,13 +56,6 @@ class FiniteF16Column {
   v128_t largest_ = wasm_i16x8_splat(0);  // of the bits without the sign
 };
 
-// A panel with infinity or NaN has a unit of 1.
-struct AnyF16Column {
-  using Element = Float16;
-  static constexpr bool kEvenOdd = false;
-  F32x8 load(const Float16* rows) { return load8(rows); }
-};
-
 // Loads and stores eight sums, in row order or split into even and odd rows.
 template <bool EvenOdd>
 inline F32x8 load_sums(const float* sums) {
@@ -72,47 +70,53 @@ inline void store_sums(float* sums, F32x8 values) {
   store8(sums, {wasm_i32x4_shuffle(values.low, values.high, 0, 4, 1, 5), wasm_i32x4_shuffle(values.low, values.high, 2, 6, 3, 7)});
 }
 
-// Adds the products with part of a panel to `partial`, without storing them.
+// Adds the products with columns [first, last) of a panel to `sums`.
 template <class Arithmetic, class Column>
-ROPEWALK_INLINE inline void float_sums(const PanelPart& panel, const TokenRows& x, Column& rows, F32x8 (&partial)[kPartialSums]) {
-  const auto* weights = reinterpret_cast<const typename Column::Element*>(panel.weights);
+ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* x, int first, int last, Column& rows,
+                                        F32x8 (&sums)[kPartialSums]) {
+  const auto* weights = reinterpret_cast<const typename Column::Element*>(panel);
+  F32x8 partial[kPartialSums];
+  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = sums[P]; });
   const auto add = [&](F32x8& sums, int column) ROPEWALK_INLINE {
     const F32x8 w = rows.load(weights + column * kPanelRows);
-    const v128_t both = wasm_v128_load32_splat(x.floats + column);
+    const v128_t both = wasm_v128_load32_splat(x + column);
     sums.low = Arithmetic::add_product(sums.low, w.low, both);
     sums.high = Arithmetic::add_product(sums.high, w.high, both);
     computed_here(sums.low, sums.high);
   };
-  int column = 0;
-  for (; column + kPartialSums <= panel.columns; column += kPartialSums) {
+  int column = first;
+  for (; column + kPartialSums <= last; column += kPartialSums) {
     unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { add(partial[P], column + P); });
   }
   unrolled<kPartialSums - 1>([&]<int P>() ROPEWALK_INLINE {
-    if (column + P < panel.columns) add(partial[P], column + P);
+    if (column + P < last) add(partial[P], column + P);
   });
+  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { sums[P] = partial[P]; });
 }
 
-// Returns false, and stores nothing, if a weight isn't finite and Column can't handle that.
+// Columns of each panel that are multiplied in turn (PanelParts), a multiple of kPartialSums.
+constexpr int kColumnsInTurn = 32;
+
 template <class Arithmetic, class Column>
-inline bool add_floats(const PanelPart& panel, const TokenRows& x, float* sums, Column rows) {
-  F32x8 partial[kPartialSums];
-  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = load_sums<Column::kEvenOdd>(sums + P * kPanelRows); });
-  float_sums<Arithmetic>(panel, x, rows, partial);
-  if constexpr (requires { rows.were_finite(); }) {
-    if (!rows.were_finite()) return false;
+bool float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
+  Column rows(panels.first.unit);
+  F32x8 partial[kPanelsTogether][kPartialSums];
+  const auto each_sum = [&](auto&& act) {
+    for (int i = 0; i < panels.count; ++i) {
+      ROPEWALK_ROLLED
+      for (int p = 0; p < kPartialSums; ++p) act(partial[i][p], sums + i * panels.sums_apart + p * kPanelRows);
+    }
+  };
+  each_sum([](F32x8& values, const float* from) ROPEWALK_INLINE { values = load_sums<Column::kEvenOdd>(from); });
+  const int columns = panels.first.columns;
+  for (int first = 0; first < columns; first += kColumnsInTurn) {
+    const std::uint8_t* weights = panels.first.weights;
+    ROPEWALK_ROLLED
+    for (int i = 0; i < panels.count; ++i, weights += panels.bytes_apart)
+      add_columns<Arithmetic>(weights, x.floats, first, std::min(first + kColumnsInTurn, columns), rows, partial[i]);
   }
-  unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(sums + P * kPanelRows, partial[P]); });
-  return true;
-}
-
-template <class Arithmetic, class Column>
-void float_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  add_floats<Arithmetic>(panel, x, sums, Column());
-}
-
-template <class Arithmetic>
-void f16_token(const PanelPart& panel, const TokenRows& x, float* sums) {
-  if (!add_floats<Arithmetic>(panel, x, sums, FiniteF16Column(panel.unit))) add_floats<Arithmetic>(panel, x, sums, AnyF16Column());
+  each_sum([](const F32x8& values, float* to) ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(to, values); });
+  return rows.were_finite();
 }
 
 constexpr int kFloatSums = sums_per_token(true);

@@ -73,6 +73,12 @@ ROPEWALK_INLINE inline void read_ahead(const PanelPart& panel, const std::uint8_
   }
 }
 
+// How many columns of each panel are multiplied in turn (PanelParts): those of a block. Formats that are read ahead don't take turns.
+template <class Block>
+constexpr int columns_in_turn(const PanelPart& panel) {
+  return Block::kParts == 4 ? panel.columns : Block::kElements;
+}
+
 // Shifts bytes right by a constant, or left by a negative one, and masks them. There is no byte shift: the mask removes bits that come from
 // the neighboring byte.
 template <int Shift>

@@ -69,14 +69,32 @@ struct PanelPart {
   const std::uint8_t* end;
 };
 
+// Number of panels that take turns, or whose sums are written together.
+constexpr int kPanelsTogether = 4;
+
+// The same columns of up to kPanelsTogether panels, whose weights are `bytes_apart` bytes apart, and whose sums `sums_apart` floats.
+//
+// Kernels of a few tokens multiply a few columns of each panel in turn: processors read ahead of each of several addresses, so that weights
+// come faster from memory than from panels that follow each other.
+struct PanelParts {
+  PanelPart first;
+  int count;
+  std::ptrdiff_t bytes_apart;
+  std::ptrdiff_t sums_apart;
+};
+
 // What follows `bytes` bytes of a panel: as many again, as far as they can be read.
 inline NextLines next_of(const PanelPart& panel, std::ptrdiff_t bytes) {
   const char* const next = reinterpret_cast<const char*>(panel.weights + bytes);
   return {next, next + std::min<std::ptrdiff_t>(bytes, reinterpret_cast<const char*>(panel.end) - next)};
 }
 
-// Adds the products with part of a panel to the sums of the first token, the first two or the first four.
-using PanelTimesToken = void (*)(const PanelPart& panel, const TokenRows& x, float* sums);
+// Adds the products with parts of panels to the sums of the first token. Returns false if the sums are wrong, because the kernel takes
+// finite numbers of f16 only, and one isn't.
+using PanelsTimesToken = bool (*)(const PanelParts& panels, const TokenRows& x, float* sums);
+
+// Adds the products with parts of panels to the sums of the first two tokens, or the first four. f16 numbers must be finite.
+using PanelsTimesTokens = void (*)(const PanelParts& panels, const TokenRows& x, float* sums);
 
 // Unpacks at most kChunkColumns columns.
 using UnpackChunk = void (*)(const PanelPart& panel, PanelChunk& chunk);
@@ -97,11 +115,11 @@ struct MatmulKernels {
   QuantizeRow quantize;
   QuantizeFour quantize_four;  // null if `unpack` is
   InputsOfFormat inputs;
-  PanelTimesToken token[kWeightFormats];
-  UnpackChunk unpack[kWeightFormats];    // null: the kernels have no tiles, and tokens are multiplied one by one
-  PanelTimesToken two[kWeightFormats];   // two tokens that follow each other; f16 numbers must be finite. Null: none
-  PanelTimesToken four[kWeightFormats];  // four tokens that take turns; f16 numbers must be finite
-  MostInFours most_in_fours;             // null if `unpack` is
+  PanelsTimesToken token[kWeightFormats];
+  UnpackChunk unpack[kWeightFormats];      // null: the kernels have no tiles, and tokens are multiplied one by one
+  PanelsTimesTokens two[kWeightFormats];   // two tokens that follow each other. Null: none
+  PanelsTimesTokens four[kWeightFormats];  // four tokens that take turns
+  MostInFours most_in_fours;               // null if `unpack` is
 };
 
 // Reference implementation: plain loops, compiled without vectorization.

@@ -10,7 +10,7 @@ namespace {
 
 // Calls act.operator()<Dot>() with the fastest dot product of any bytes in this engine.
 template <class Act>
-void with_any_bytes(Act&& act) {
+auto with_any_bytes(Act&& act) {
   switch (relaxed_sign()) {
     case RelaxedSign::is_signed: return act.template operator()<RelaxedByteDot<true>>();
     case RelaxedSign::is_unsigned: return act.template operator()<RelaxedByteDot<false>>();
@@ -19,8 +19,8 @@ void with_any_bytes(Act&& act) {
 }
 
 template <class Block>
-void multiply_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  with_any_bytes([&]<class Dot>() { quantized_token<RelaxedMultiplyAdd, Dot, Block>(panel, x, sums); });
+bool multiply_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+  return with_any_bytes([&]<class Dot>() { return quantized_token<RelaxedMultiplyAdd, Dot, Block>(panels, x, sums); });
 }
 
 template <bool Minimums>
@@ -35,21 +35,21 @@ void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
 }
 
 template <class Block, int Tokens>
-void multiply_few_any_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  with_any_bytes([&]<class Dot>() { quantized_few<RelaxedMultiplyAdd, Dot, Block, Tokens>(panel, x, sums); });
+void multiply_few_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+  with_any_bytes([&]<class Dot>() { quantized_few<RelaxedMultiplyAdd, Dot, Block, Tokens>(panels, x, sums); });
 }
 
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
 template <class Block>
-void multiply_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  if (relaxed_sign() == RelaxedSign::neither) return quantized_token<RelaxedMultiplyAdd, RelaxedPairDot, Block>(panel, x, sums);
-  return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, x, sums);
+bool multiply_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+  if (relaxed_sign() == RelaxedSign::neither) return quantized_token<RelaxedMultiplyAdd, RelaxedPairDot, Block>(panels, x, sums);
+  return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panels, x, sums);
 }
 
 template <class Block, int Tokens>
-void multiply_few_bytes(const PanelPart& panel, const TokenRows& x, float* sums) {
-  if (relaxed_sign() == RelaxedSign::neither) return quantized_few<RelaxedMultiplyAdd, RelaxedPairFew, Block, Tokens>(panel, x, sums);
-  return quantized_few<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block, Tokens>(panel, x, sums);
+void multiply_few_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+  if (relaxed_sign() == RelaxedSign::neither) return quantized_few<RelaxedMultiplyAdd, RelaxedPairFew, Block, Tokens>(panels, x, sums);
+  return quantized_few<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block, Tokens>(panels, x, sums);
 }
 
 template <class Block>

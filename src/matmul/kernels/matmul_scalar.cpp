@@ -48,15 +48,18 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
 }
 
 template <class Element>
-void multiply_floats(const PanelPart& panel, const TokenRows& x, float* sums) {
-  const std::uint8_t* at = panel.weights;
-  for (int column = 0; column < panel.columns; ++column) {
-    for (int row = 0; row < kPanelRows; ++row, at += sizeof(Element)) {
-      Element weight;
-      std::memcpy(&weight, at, sizeof weight);
-      sums[column % kPartialSums * kPanelRows + row] += to_float(weight) * panel.unit * x.floats[column];
+bool multiply_floats(const PanelParts& panels, const TokenRows& x, float* sums) {
+  for (int i = 0; i < panels.count; ++i, sums += panels.sums_apart) {
+    const std::uint8_t* at = panels.first.weights + i * panels.bytes_apart;
+    for (int column = 0; column < panels.first.columns; ++column) {
+      for (int row = 0; row < kPanelRows; ++row, at += sizeof(Element)) {
+        Element weight;
+        std::memcpy(&weight, at, sizeof weight);
+        sums[column % kPartialSums * kPanelRows + row] += to_float(weight) * panels.first.unit * x.floats[column];
+      }
     }
   }
+  return true;
 }
 
 // A column of a token that lies alone.
@@ -84,29 +87,32 @@ float multiply_halves_of_group(const UnpackedBlock& block, int first, const Quan
   return static_cast<float>(sums[0]) * scales[0] + static_cast<float>(sums[1]) * scales[1];
 }
 
-void multiply_blocks(WeightFormat format, const PanelPart& panel, const TokenRows& x, float* sums) {
+bool multiply_blocks(WeightFormat format, const PanelParts& panels, const TokenRows& x, float* sums) {
   const int elements = block_elements(format);
   const auto multiply = has_scales_of_16(format) ? multiply_halves_of_group : multiply_group;
   std::uint8_t bytes[kLargestBlockBytes];
   UnpackedBlock block;
-  const std::uint8_t* at = panel.weights;
-  for (int column = 0; column < panel.columns; column += elements, at += block_bytes(format) * kPanelRows) {
-    for (int row = 0; row < kPanelRows; ++row) {
-      unpack_panel_row(format, at, row, elements, bytes);
-      unpack_block(format, bytes, block);
-      block.scale *= panel.unit;
-      block.minimum_scale *= panel.unit;
-      for (int first = 0; first < elements; first += kActivationGroup) {
-        const float product = multiply(block, first, x.quantized, column + first);
-        sums[row] += product * x.quantized.scales[(column + first) / kActivationGroup];
+  for (int i = 0; i < panels.count; ++i, sums += panels.sums_apart) {
+    const std::uint8_t* at = panels.first.weights + i * panels.bytes_apart;
+    for (int column = 0; column < panels.first.columns; column += elements, at += block_bytes(format) * kPanelRows) {
+      for (int row = 0; row < kPanelRows; ++row) {
+        unpack_panel_row(format, at, row, elements, bytes);
+        unpack_block(format, bytes, block);
+        block.scale *= panels.first.unit;
+        block.minimum_scale *= panels.first.unit;
+        for (int first = 0; first < elements; first += kActivationGroup) {
+          const float product = multiply(block, first, x.quantized, column + first);
+          sums[row] += product * x.quantized.scales[(column + first) / kActivationGroup];
+        }
       }
     }
   }
+  return true;
 }
 
 template <WeightFormat Format>
-void multiply_quantized(const PanelPart& panel, const TokenRows& x, float* sums) {
-  multiply_blocks(Format, panel, x, sums);
+bool multiply_quantized(const PanelParts& panels, const TokenRows& x, float* sums) {
+  return multiply_blocks(Format, panels, x, sums);
 }
 
 template <int... Quantized>

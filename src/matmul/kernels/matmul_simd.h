@@ -235,46 +235,62 @@ class LargestScale {
 };
 
 template <class Arithmetic, class Dot, class Block>
-void quantized_token(const PanelPart& panel, const TokenRows& x, float* sums) {
+bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
-  v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
   LargestScale<Block::kFormat> largest_scale;
-  const std::uint8_t* weights = panel.weights;
-  const Scales scales = Scales::finite(panel);
-  for (int first = 0; first < panel.columns; first += Block::kElements, weights += kBytes) {
-    largest_scale.add(weights);
-    if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
-      ROPEWALK_ROLLED
-      for (int half = 0; half < 2; ++half) {
-        const Block block(weights, half, scales);
-        constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
-        add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, x.quantized, first, totals + half, [&](int outer) ROPEWALK_INLINE {
-          read_ahead<Block, 2 * kOuters>(panel, weights, half * kOuters + outer);
-        });
+  const QuantizedRow row = x.quantized;
+  const auto [part, count, bytes_apart, sums_apart] = panels;
+  const Scales scales = Scales::finite(part);
+  const int turn = columns_in_turn<Block>(part);
+  const std::uint8_t* of_turn = part.weights;
+  for (int start = 0; start < part.columns; start += turn, of_turn += turn / Block::kElements * kBytes) {
+    const std::uint8_t* of_panel = of_turn;
+    float* to = sums;
+    ROPEWALK_ROLLED
+    for (int i = 0; i < count; ++i, of_panel += bytes_apart, to += sums_apart) {
+      v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
+      const std::uint8_t* weights = of_panel;
+      for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes) {
+        largest_scale.add(weights);
+        if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
+          ROPEWALK_ROLLED
+          for (int half = 0; half < 2; ++half) {
+            const Block block(weights, half, scales);
+            constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
+            add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, row, first, totals + half, [&](int outer) ROPEWALK_INLINE {
+              read_ahead<Block, 2 * kOuters>(part, weights, half * kOuters + outer);
+            });
+          }
+        } else {
+          const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
+          add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, row, first, totals, [](int) {});
+        }
       }
-    } else {
-      const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
-      add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, x.quantized, first, totals, [](int) {});
+      wasm_v128_store(to, totals[0]);
+      wasm_v128_store(to + 4, totals[1]);
     }
   }
-  if (!largest_scale.is_finite()) return kScalarMatmulKernels.token[static_cast<int>(Block::kFormat)](panel, x, sums);
-  wasm_v128_store(sums, totals[0]);
-  wasm_v128_store(sums + 4, totals[1]);
+  return largest_scale.is_finite();
 }
 
 // All formats of matmul_grids_simd.h share this one.
 template <class Arithmetic, class Dot>
-void decoded_token(const BlockDecoder& decoder, const PanelPart& panel, const TokenRows& x, float* sums) {
-  v128_t totals[2] = {wasm_v128_load(sums), wasm_v128_load(sums + 4)};
-  const std::uint8_t* weights = panel.weights;
-  const Scales scales = Scales::any(panel);
-  for (int first = 0; first < panel.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
-    DecodedBlock blocks[2];
-    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
-    add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
+bool decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const TokenRows& x, float* sums) {
+  const Scales scales = Scales::any(panels.first);
+  const std::uint8_t* weights = panels.first.weights;
+  for (int first = 0; first < panels.first.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
+    const std::uint8_t* of_panel = weights;
+    float* to = sums;
+    for (int i = 0; i < panels.count; ++i, of_panel += panels.bytes_apart, to += panels.sums_apart) {
+      DecodedBlock blocks[2];
+      for (int half = 0; half < 2; ++half) decoder.decode(of_panel, half, scales, blocks[half]);
+      v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
+      add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
+      wasm_v128_store(to, totals[0]);
+      wasm_v128_store(to + 4, totals[1]);
+    }
   }
-  wasm_v128_store(sums, totals[0]);
-  wasm_v128_store(sums + 4, totals[1]);
+  return true;
 }
 
 template <class Bytes, class Words>
@@ -318,8 +334,8 @@ constexpr void set_kernels(MatmulKernels& kernels) {
 
 template <class Arithmetic, class Bytes, class Words, WeightFormat Format>
 constexpr void set_decoded_kernels(MatmulKernels& kernels) {
-  kernels.token[static_cast<int>(Format)] = [](const PanelPart& panel, const TokenRows& x, float* sums) {
-    decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panel, x, sums);
+  kernels.token[static_cast<int>(Format)] = [](const PanelParts& panels, const TokenRows& x, float* sums) {
+    return decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panels, x, sums);
   };
   kernels.unpack[static_cast<int>(Format)] = [](const PanelPart& panel, PanelChunk& chunk) {
     unpack_decoded<Arithmetic, Words>(block_decoder<Format>(), panel, chunk);
@@ -329,18 +345,19 @@ constexpr void set_decoded_kernels(MatmulKernels& kernels) {
 // The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants. In tiles, words have their sub-scale.
 template <class Arithmetic, class Bytes, class Words>
 constexpr MatmulKernels simd_matmul_kernels(const char* name) {
-  MatmulKernels kernels = {name,
-                           dot_name<Bytes, Words>,
-                           quantize_row_simd,
-                           quantize_four_simd,
-                           [](WeightFormat) {
-                             return RoundedInputs{false, true};
-                           },
-                           {float_token<Arithmetic, F32Column>, f16_token<Arithmetic>, float_token<Arithmetic, BF16Column>},
-                           {use_floats<Arithmetic>, unpack_f16<Arithmetic>, unpack_bf16<Arithmetic>},
-                           {},
-                           {},
-                           most_in_fours};
+  MatmulKernels kernels = {
+      name,
+      dot_name<Bytes, Words>,
+      quantize_row_simd,
+      quantize_four_simd,
+      [](WeightFormat) {
+        return RoundedInputs{false, true};
+      },
+      {float_token<Arithmetic, F32Column>, float_token<Arithmetic, FiniteF16Column>, float_token<Arithmetic, BF16Column>},
+      {use_floats<Arithmetic>, unpack_f16<Arithmetic>, unpack_bf16<Arithmetic>},
+      {},
+      {},
+      most_in_fours};
   const auto set = [&]<class TokenDot, class TileDot, class... Blocks>() {
     (set_kernels<Arithmetic, TokenDot, TileDot, Blocks>(kernels), ...);
   };
