@@ -44,6 +44,18 @@ F32x8 joined(bool is_float, const float* sums) {
   return add8(add8(total, second), add8(third, fourth));
 }
 
+// The rows of up to kPanelsTogether panels below row `end`: of the panel at row `first`, of that `apart` rows later, and so on.
+struct PanelRows {
+  // Calls act(panel, row, rows) for each panel.
+  template <class Act>
+  void each_panel(Act&& act) const {
+    for (int panel = 0, row = first; panel < kPanelsTogether && row < end; ++panel, row += apart)
+      act(panel, row, std::min(kPanelRows, end - row));
+  }
+
+  int first, apart, end;
+};
+
 // Multiplies the rows of up to kPanelsTogether panels with a run of tokens.
 class PanelProduct {
  public:
@@ -58,44 +70,37 @@ class PanelProduct {
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
         two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
 
-  // Computes the sums of rows [row, row + rows) and tokens [token, token + count).
-  void add(int row, int rows, int token, int count) {
-    const bool are_packed = row + rows <= weights_.packed_rows;
-    const bool in_fours = count <= most_in_fours_;
-    if (are_packed && (in_fours || !x_.in_tiles())) {
-      const int fours = in_fours ? std::min(x_.first_alone() - token, count) : 0;
-      return add_in_turns(row, rows / kPanelRows, token, fours, count - fours);
-    }
-    each_panel(row, rows, [&](int panel, int row, int rows) { add_panel(panel, row, rows, token, count); });
+  // Whether packed panels are multiplied with so many tokens in turn (PanelParts).
+  bool takes_turns(int tokens) const { return tokens <= most_in_fours_ || !x_.in_tiles(); }
+
+  // Computes the sums of packed panels and tokens [token, token + count).
+  void add_in_turns(const PanelRows& rows, int token, int count) {
+    int panels = 0;
+    rows.each_panel([&](int panel, int, int) { clear_sums(panel, count), ++panels; });
+    const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0;
+    const PanelPart first = {bytes_of(weights_, rows.first), weights_.columns, unit_, end_};
+    const PanelParts parts = {first, panels, bytes_of(weights_, rows.apart) - bytes_of(weights_, 0), sums_[1] - sums_[0]};
+    for (int t = 0; t < fours; t += kTileTokens)
+      kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_[0] + t * sums_per_token_);
+    float* const sums = sums_[0] + fours * sums_per_token_;
+    const int alone = count - fours;
+    if (alone == 2 && two_ != nullptr) return two_(parts, x_.alone(token + fours, 0), sums);
+    for (int t = 0; t < alone; ++t) add_token(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
   }
 
-  // Writes the sums of a token of add(), plus the biases of the rows, which may be at `out`. Cache lines are written whole: if each panel
-  // were written alone, so many other tokens would come before the next that a line had left the first-level cache.
-  void write(int token, int rows, const float* bias, float* out) const {
-    each_panel(0, rows,
-               [&](int panel, int row, int rows) { write_panel(panel, token, rows, bias == nullptr ? nullptr : bias + row, out + row); });
+  // Computes the sums of any panels and tokens [token, token + count).
+  void add(const PanelRows& rows, int token, int count) {
+    rows.each_panel([&](int panel, int row, int rows) { add_panel(panel, row, rows, token, count); });
+  }
+
+  // Writes the sums of a token, plus the biases of the rows, which may be at `out`. Cache lines are written whole: if each panel were
+  // written alone, so many other tokens would come before the next that a line had left the first-level cache.
+  void write(const PanelRows& rows, int token, const float* bias, float* out) const {
+    rows.each_panel(
+        [&](int panel, int row, int rows) { write_panel(panel, token, rows, bias == nullptr ? nullptr : bias + row, out + row); });
   }
 
  private:
-  // Calls act(panel, row, rows) for each panel of rows [row, row + rows).
-  template <class Act>
-  static void each_panel(int row, int rows, Act&& act) {
-    for (int first = 0; first < rows; first += kPanelRows) act(first / kPanelRows, row + first, std::min(kPanelRows, rows - first));
-  }
-
-  // Computes the sums of packed panels, and of `fours` tokens that take turns and `alone` that don't.
-  void add_in_turns(int row, int count, int token, int fours, int alone) {
-    for (int i = 0; i < count; ++i) clear_sums(i, fours + alone);
-    const PanelPart first = {bytes_of(weights_, row), weights_.columns, unit_, end_};
-    const auto panel_bytes = static_cast<std::ptrdiff_t>(weight_row_bytes(weights_.format, weights_.columns) * kPanelRows);
-    const PanelParts panels = {first, count, panel_bytes, sums_[1] - sums_[0]};
-    for (int t = 0; t < fours; t += kTileTokens)
-      kernels_.four[format_](panels, x_.rows(token + t, 0, kTileTokens), sums_[0] + t * sums_per_token_);
-    float* const sums = sums_[0] + fours * sums_per_token_;
-    if (alone == 2 && two_ != nullptr) return two_(panels, x_.alone(token + fours, 0), sums);
-    for (int t = 0; t < alone; ++t) add_token(panels, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
-  }
-
   // Computes the sums of eight rows, or the last few, as those of panel `panel_of_sums`: with tiles, or of rows that aren't packed.
   void add_panel(int panel_of_sums, int row, int rows, int token, int count) {
     float* const sums = sums_[panel_of_sums];
@@ -162,13 +167,26 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
   PanelProduct product(kernels, weights, x);
   for (int token = 0; token < x.tokens(); token += kTokensTogether) {
     const int count = std::min(kTokensTogether, x.tokens() - token);
-    for (int row = first_row; row < end; row += kPanelsTogether * kPanelRows) {
-      const int rows = std::min(kPanelsTogether * kPanelRows, end - row);
-      product.add(row, rows, token, count);
+    const auto write = [&](const PanelRows& rows) {
       for (int t = 0; t < count; ++t) {
-        float* const out = of.out + (token + t) * of.out_stride + row;
-        product.write(t, rows, of.adds ? out : of.bias == nullptr ? nullptr : of.bias + row, out);
+        float* const out = of.out + (token + t) * of.out_stride;
+        product.write(rows, t, of.adds ? out : of.bias, out);
       }
+    };
+    int row = first_row;
+    if (product.takes_turns(count)) {
+      row = std::max(row, std::min(end, weights.packed_rows));
+      const int panels = (row - first_row) / kPanelRows, apart = (panels + kPanelsTogether - 1) / kPanelsTogether;
+      for (int i = 0; i < apart; ++i) {
+        const PanelRows rows = {first_row + i * kPanelRows, apart * kPanelRows, row};
+        product.add_in_turns(rows, token, count);
+        write(rows);
+      }
+    }
+    for (; row < end; row += kPanelsTogether * kPanelRows) {
+      const PanelRows rows = {row, kPanelRows, end};
+      product.add(rows, token, count);
+      write(rows);
     }
   }
 }

@@ -239,9 +239,10 @@ EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, 
   constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup;
   v128_t totals[2] = {};
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const std::uint8_t* block = weights;
-    for (int i = 0; i < blocks; ++i, block += kBytes) {
-      const int group = i % (kColumns / kActivationGroup);
+    for (int i = 0; i < blocks; ++i) {
+      // quarters in turn, as kernels take panels in turn (PanelParts)
+      const std::uint8_t* const block = weights + (i % 4 * std::ptrdiff_t{blocks / 4} + i / 4) * kBytes;
+      const int group = i / 4 % (kColumns / kActivationGroup);
       const std::uint8_t* const x = inputs + group * kActivationGroup * kElementBytes;
       const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
       v128_t products[2] = {};

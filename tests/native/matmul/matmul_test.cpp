@@ -39,7 +39,7 @@ std::vector<Case> every_case() {
                                      : block_elements(format) == 256 ? std::vector<int>{256, 768}
                                                                      : std::vector<int>{128, 384, 640};
     for (const int c : columns) {
-      for (const int rows : {1, 7, 8, 9, 24}) {
+      for (const int rows : {1, 7, 8, 9, 24, 41}) {
         for (const int tokens : {1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 17}) cases.push_back({format, rows, c, tokens});
       }
       cases.push_back({format, 17, c, 133});
@@ -191,7 +191,7 @@ TEST(Matmul, SumsTheLargestIntegersExactly) {
 }
 
 TEST(Matmul, AcceptsEveryFiniteHalfAndInfinities) {
-  const Case c = {WeightFormat::f16, 16, 64, 1};
+  const Case c = {WeightFormat::f16, 40, 70, 1};
   for (const bool has_infinity : {false, true}) {
     Product product(c);
     constexpr std::uint16_t kHalves[] = {0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x3C00};
@@ -226,7 +226,7 @@ TEST(Matmul, HasTheSameBitsForInfiniteScales) {
     const BlockShape& shape = block_shape(format);
     if (is_float(format) || shape.leading_halves + shape.trailing_halves == 0) continue;
     for (const int tokens : {1, 2, 4, 5}) {
-      const Case c = {format, 16, 512, tokens};
+      const Case c = {format, 40, 512, tokens};
       SCOPED_TRACE(name_of(c));
       Product product(c);
       const std::size_t last_scale = leading_f16(format) > 0 ? 2 * leading_f16(format) - 2 : shape.bytes() - 2;
