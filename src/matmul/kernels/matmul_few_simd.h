@@ -139,7 +139,9 @@ void quantized_few(const PanelParts& panels, const TokenRows& x, float* sums) {
   constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
   using Dot = std::conditional_t<turns_of(Tokens) == 1, typename OfMany::Alone, OfMany>;
   const TokenDistances distances = turns_of(Tokens) > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
-  const auto [part, count, bytes_apart, sums_apart] = panels;
+  const PanelPart part = panels.first;
+  const int count = panels.count;
+  const std::ptrdiff_t bytes_apart = panels.bytes_apart, sums_apart = panels.sums_apart;
   const Scales scales = Scales::finite(part);
   const int turn = columns_in_turn<Block>(part);
   const std::uint8_t* of_turn = part.weights;

@@ -239,7 +239,9 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
   constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
   LargestScale<Block::kFormat> largest_scale;
   const QuantizedRow row = x.quantized;
-  const auto [part, count, bytes_apart, sums_apart] = panels;
+  const PanelPart part = panels.first;
+  const int count = panels.count;
+  const std::ptrdiff_t bytes_apart = panels.bytes_apart, sums_apart = panels.sums_apart;
   const Scales scales = Scales::finite(part);
   const int turn = columns_in_turn<Block>(part);
   const std::uint8_t* of_turn = part.weights;

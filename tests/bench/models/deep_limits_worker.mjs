@@ -6,6 +6,7 @@ import { loadLimits } from "./limits_module.mjs";
 const [F16, BLOCK_TOKENS] = [1, 32];
 const NORMAL_BYTE = 0x38; // numbers of such bytes aren't subnormal
 const PANEL_BLOCK = 272; // 32 columns of eight rows
+const PLACES = 4; // read in turn, as kernels do (PanelParts)
 /** More bytes repeat some of these, which are too many for a cache. */
 const MOST_BYTES = 2 ** 30;
 
@@ -27,7 +28,7 @@ expose({
     const queries = module._memalign(64, 4 * heads * headDim);
     module.HEAPU8.fill(NORMAL_BYTE, queries, queries + 4 * heads * headDim);
     const products = pieces(Math.round(bytes / PANEL_BLOCK), PANEL_BLOCK, (address, count) =>
-      module._token_bound(address, count, 1),
+      module._token_bound(address, count, PLACES, 1),
     );
     const blocks = (2 * layers * kvHeads * depth) / BLOCK_TOKENS;
     const attention = pieces(blocks, 2 * BLOCK_TOKENS * headDim, (address, count) =>

@@ -234,15 +234,15 @@ EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
 }
 
 // Bound of a token's products with `blocks` blocks of 32 columns of eight rows of q8_0: nothing but the loads, conversions of scales, dot
-// products and sums.
-EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, int repeats) {
+// products and sums. Reads as many parts of them in turn as there are `places`.
+EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, int places, int repeats) {
   constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup;
   v128_t totals[2] = {};
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (int i = 0; i < blocks; ++i) {
-      // quarters in turn, as kernels take panels in turn (PanelParts)
-      const std::uint8_t* const block = weights + (i % 4 * std::ptrdiff_t{blocks / 4} + i / 4) * kBytes;
-      const int group = i / 4 % (kColumns / kActivationGroup);
+  const int part = blocks / places;
+  for (int step = 0, i = 0; step < repeats * part; ++step, i = i + 1 == part ? 0 : i + 1) {
+    const std::uint8_t* block = weights + i * std::ptrdiff_t{kBytes};
+    const int group = i % (kColumns / kActivationGroup);
+    for (int place = 0; place < places; ++place, block += part * std::ptrdiff_t{kBytes}) {
       const std::uint8_t* const x = inputs + group * kActivationGroup * kElementBytes;
       const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
       v128_t products[2] = {};
@@ -260,5 +260,11 @@ EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, 
     }
   }
   return wasm_f32x4_extract_lane(wasm_f32x4_add(totals[0], totals[1]), 0);
+}
+
+// The same for one token and the weights of run_product().
+EMSCRIPTEN_KEEPALIVE float product_of_token_bound(int places, int repeats) {
+  const int blocks = matrix.rows / kPanelRows * (matrix.columns / kActivationGroup);
+  return token_bound(weights.data(), blocks, places, repeats);
 }
 }
