@@ -43,5 +43,6 @@ endif()
 
 if(ROPEWALK_FUZZ)
   enable_testing()
+  target_compile_options(ropewalk PRIVATE -fsanitize=fuzzer-no-link)
   add_subdirectory(tests/fuzz/native)
 endif()
