@@ -39,7 +39,7 @@ std::vector<Case> every_case() {
                                      : block_elements(format) == 256 ? std::vector<int>{256, 768}
                                                                      : std::vector<int>{128, 384, 640};
     for (const int c : columns) {
-      for (const int rows : {1, 7, 8, 9, 33}) {
+      for (const int rows : {1, 7, 8, 9, 24, 33}) {
         for (const int tokens : {1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 17}) cases.push_back({format, rows, c, tokens});
       }
       cases.push_back({format, 17, c, 133});
