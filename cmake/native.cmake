@@ -36,6 +36,10 @@ if(ROPEWALK_TESTS OR ROPEWALK_THREAD_TESTS)
   add_subdirectory(tests/native)
 endif()
 
+if(ROPEWALK_TESTS)
+  add_subdirectory(tests/browser/native_digest EXCLUDE_FROM_ALL)
+endif()
+
 if(ROPEWALK_BENCHMARK)
   add_executable(pool_costs tests/bench/profile/pool_costs.cpp)
   target_link_libraries(pool_costs PRIVATE ropewalk)

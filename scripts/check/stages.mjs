@@ -65,7 +65,14 @@ export const stages = {
   async browser() {
     await buildPackage();
     await step("site", buildSite);
-    for (const name of ["browser", "bundlers", "examples", "files", "site"]) await nodeTests(name);
+    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name);
+    await nodeTests("site", { env: { ROPEWALK_SITE_BROWSERS: "chromium" } });
+  },
+
+  async site() {
+    await buildPackage();
+    await step("site", buildSite);
+    await nodeTests("site");
   },
 
   async types() {

@@ -29,6 +29,9 @@ const PROGRAMS = {
 
 export const BROWSERS = [...Object.keys(PROGRAMS), "webkit"];
 
+/** Those in which the tests of the site use its pages. `npm test` chooses one of them for time, and `npm test -- site` all. */
+export const SITE_BROWSERS = process.env.ROPEWALK_SITE_BROWSERS?.split(",") ?? BROWSERS;
+
 /** WebKitGTK has no OPFS without a profile on disk. */
 export const hasOpfs = (name) => name !== "webkit";
 

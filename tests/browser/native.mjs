@@ -1,20 +1,18 @@
-// Builds native_digest in build/native-digest/ and runs it, for the comparison with browsers.
+// Builds native_digest in the folder of the optimized native tests, which have compiled the library before, and runs it, for the comparison with
+// browsers.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { configureNative, nativeBuilds } from "../../scripts/check/native.mjs";
 import { capture } from "../../scripts/run.mjs";
 import { CASES } from "./pages/digest.mjs";
-import { root } from "./tarball.mjs";
-
-const folder = join(root, "build", "native-digest");
 
 async function build() {
-  const flags = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2"];
-  await capture("cmake", ["-S", import.meta.dirname, "-B", folder, ...flags]);
-  await capture("cmake", ["--build", folder]);
-  return join(folder, "native_digest");
+  const folder = await configureNative(nativeBuilds.find(({ preset }) => preset === "native"));
+  await capture("cmake", ["--build", folder, "--target", "native_digest"]);
+  return join(folder, "tests", "browser", "native_digest", "native_digest");
 }
 
 /** The digest of each case, by name, in the form of `digests` in pages/digest.mjs. */

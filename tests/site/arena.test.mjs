@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 
 const TIMEOUT_MS = 120_000;
 
@@ -11,7 +11,7 @@ let server, address;
 before(async () => ({ server, address } = await serveSite(siteFolder)));
 after(() => server.close());
 
-for (const name of BROWSERS)
+for (const name of SITE_BROWSERS)
   test(`the arena, in ${name}`, (t) => withBrowser(name, (browser) => useArena(t, browser), { timeoutMs: TIMEOUT_MS }));
 
 async function useArena(t, browser) {

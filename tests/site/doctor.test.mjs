@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, inOwnPage, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, inOwnPage, withBrowser } from "../browser/browsers.mjs";
 
 let server, address, files;
 before(async () => {
@@ -302,7 +302,7 @@ const tasks = {
   },
 };
 
-for (const name of BROWSERS) {
+for (const name of SITE_BROWSERS) {
   test(`the Doctor in ${name}`, async (t) => {
     await withBrowser(name, async (browser) => {
       for (const [title, task] of Object.entries(tasks)) await t.test(title, () => inOwnPage(browser, task));

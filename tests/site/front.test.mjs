@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 
 const results = join(import.meta.dirname, "../../examples/small_model/results/switched.json");
 const recorded = JSON.parse(await readFile(results, "utf8"));
@@ -20,7 +20,7 @@ const score = (page) => page.$eval("#story-score", (element) => element.textCont
 const wrongBeads = (page) => page.$$eval("#story-picture .bead.wrong", (beads) => beads.length);
 const wrong = (...parts) => parts.flatMap(({ answers }) => answers).filter(([, , right]) => right === 0).length;
 
-for (const name of BROWSERS)
+for (const name of SITE_BROWSERS)
   test(`the answers go wrong, and YaRN heals them, in ${name}`, () =>
     withBrowser(name, async (browser) => {
       const { page, complaints } = await open(browser, address);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -20,7 +20,7 @@ after(() => site?.close());
 
 const panels = { "past the window": useScaling, "how exact": useExact, "other positions": useSchemes };
 
-for (const name of BROWSERS) {
+for (const name of SITE_BROWSERS) {
   test(name, (t) =>
     withBrowser(name, async (browser) => {
       for (const [title, use] of Object.entries(panels))

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, open, withBrowser } from "../browser/browsers.mjs";
 
 /** Keys pressed in a control of each panel, and what a caption says then. */
 const KEYS = {
@@ -77,7 +77,7 @@ async function checkTabs(page, panel) {
   for (const control of controls) assert.ok(reached.includes(control), control);
 }
 
-for (const name of BROWSERS) {
+for (const name of SITE_BROWSERS) {
   test(`the Lab by keyboard, in ${name}`, (t) =>
     withBrowser(name, async (browser) => {
       const { page, complaints } = await open(browser, address);
@@ -120,7 +120,7 @@ const stateOf = (page, panel) =>
   ]);
 
 // WebKit's driver has no such setting
-for (const name of BROWSERS.filter((browser) => browser !== "webkit")) {
+for (const name of SITE_BROWSERS.filter((browser) => browser !== "webkit")) {
   test(`reduced motion, in ${name}`, (t) =>
     withBrowser(
       name,

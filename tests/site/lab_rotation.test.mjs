@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { serveSite } from "../../scripts/site/serve.mjs";
 import { siteFolder } from "../../scripts/site.mjs";
-import { BROWSERS, inOwnPage, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, inOwnPage, withBrowser } from "../browser/browsers.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -209,7 +209,7 @@ const tasks = {
   },
 };
 
-for (const name of BROWSERS) {
+for (const name of SITE_BROWSERS) {
   test(`the Lab in ${name}`, async (t) => {
     await withBrowser(name, async (browser) => {
       for (const [title, task] of Object.entries(tasks)) await t.test(title, () => inOwnPage(browser, task));

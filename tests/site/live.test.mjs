@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => site?.close());
 
-for (const name of BROWSERS)
+for (const name of SITE_BROWSERS)
   test(`the live model, in ${name}`, (t) =>
     withBrowser(name, (browser) => useLive(t, browser, name), { timeoutMs: TIMEOUT_MS }));
 

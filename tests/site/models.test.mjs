@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { load } from "ropewalk";
-import { BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
+import { SITE_BROWSERS, hasNarrowWindow, open, withBrowser } from "../browser/browsers.mjs";
 import { serve } from "../browser/server.mjs";
 import { typed, writeGguf } from "../files/gguf_writer.mjs";
 
@@ -30,7 +30,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-for (const name of BROWSERS)
+for (const name of SITE_BROWSERS)
   test(`models, in ${name}`, (t) => withBrowser(name, (browser) => useModels(t, browser, name)));
 
 /** A Llama model of one layer and 40 MB, all zeros, without a tokenizer. */

@@ -10,7 +10,7 @@
 #include "native/attention/attention_guarded.h"
 
 namespace ropewalk {
-namespace {
+namespace attention_kernels_test {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr double kHalfUlp = 0x1p-24;  // half an ulp of f32, relative: the largest error of one operation
@@ -242,5 +242,5 @@ TEST(AttentionKernels, TheFastestOfThisBuildIsSimd) {
   EXPECT_STREQ(kWasmSimdAttentionKernels.name, "simd");
 }
 
-}  // namespace
+}  // namespace attention_kernels_test
 }  // namespace ropewalk

@@ -9,7 +9,7 @@
 #include "native/attention/linear_sequence.h"
 
 namespace ropewalk {
-namespace {
+namespace linear_attention_test {
 
 using nlohmann::json;
 using oracle::Real;
@@ -209,5 +209,5 @@ TEST(LinearAttention, AgreesWithPyTorch) {
   }
 }
 
-}  // namespace
+}  // namespace linear_attention_test
 }  // namespace ropewalk

@@ -58,7 +58,7 @@ void refuse_request(int count, bool all_later) { granted = count, refuses_all_la
 
 void grant_requests() { granted = -1; }
 
-namespace {
+namespace kv_memory_test {
 
 class KvMemory : public testing::Test {
  protected:
@@ -282,5 +282,5 @@ TEST_F(KvMemory, APageTooLargeForAnyMachine) {
   EXPECT_EQ(cache.sequence(0).tokens(), 0);
 }
 
-}  // namespace
+}  // namespace kv_memory_test
 }  // namespace ropewalk

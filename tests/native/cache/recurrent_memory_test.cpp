@@ -6,7 +6,7 @@
 #include "native/requested_memory.h"
 
 namespace ropewalk {
-namespace {
+namespace recurrent_memory_test {
 
 std::vector<char> saved(const RecurrentState& state) {
   std::vector<char> bytes(RecurrentImage::bytes(state));
@@ -104,5 +104,5 @@ TEST_F(RecurrentMemory, SizesTooLargeForAnyMachine) {
   }
 }
 
-}  // namespace
+}  // namespace recurrent_memory_test
 }  // namespace ropewalk

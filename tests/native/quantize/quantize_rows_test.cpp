@@ -16,7 +16,7 @@
 #include "matmul/dequantize.h"
 
 namespace ropewalk {
-namespace {
+namespace quantize_rows_test {
 
 using Json = nlohmann::json;
 using Bytes = std::vector<std::uint8_t>;
@@ -181,5 +181,5 @@ TEST(QuantizeRows, RefusesElementsThatAreNotFiniteAndScalesBeyondF16) {
   }
 }
 
-}  // namespace
+}  // namespace quantize_rows_test
 }  // namespace ropewalk

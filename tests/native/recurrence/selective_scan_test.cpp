@@ -4,7 +4,7 @@
 #include "native/recurrence/pieces.h"
 
 namespace ropewalk {
-namespace {
+namespace selective_scan_test {
 
 // Each token adds some roundings of 2^-24 in f32 and an error of the exponential of 1.5 times that, and those of earlier tokens decay.
 // Measured over 1500 cases: 7.1e-7.
@@ -45,5 +45,5 @@ TEST(SelectiveScan, IsItsDefinition) {
   });
 }
 
-}  // namespace
+}  // namespace selective_scan_test
 }  // namespace ropewalk

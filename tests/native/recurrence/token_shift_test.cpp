@@ -4,7 +4,7 @@
 #include "native/recurrence/pieces.h"
 
 namespace ropewalk {
-namespace {
+namespace token_shift_test {
 
 constexpr double kTolerance = 3e-7;  // three roundings of 2^-24, of numbers up to 3
 
@@ -26,5 +26,5 @@ TEST(TokenShift, IsItsDefinition) {
   });
 }
 
-}  // namespace
+}  // namespace token_shift_test
 }  // namespace ropewalk

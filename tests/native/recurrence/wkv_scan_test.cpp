@@ -4,7 +4,7 @@
 #include "native/recurrence/pieces.h"
 
 namespace ropewalk {
-namespace {
+namespace wkv_scan_test {
 
 // Each token adds some roundings of 2^-24 in f32, and those of earlier tokens decay. Measured over 1500 cases: 2.6e-7.
 constexpr double kTolerance = 1e-6;
@@ -134,5 +134,5 @@ TEST(WkvScan, ReplacesAValue) {
   EXPECT_EQ(to[5], 5);
 }
 
-}  // namespace
+}  // namespace wkv_scan_test
 }  // namespace ropewalk

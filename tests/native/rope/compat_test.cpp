@@ -13,7 +13,7 @@
 #include "rope/cos_sin_table.h"
 
 namespace ropewalk {
-namespace {
+namespace compat_test {
 
 using nlohmann::json;
 
@@ -326,5 +326,5 @@ TEST(OtherSystems, Vllm) { expect_other_system("vllm", 35); }
 TEST(OtherSystems, Yarn) { expect_other_system("yarn", 13); }
 TEST(OtherSystems, Lucidrains) { expect_other_system("lucidrains", 4); }
 
-}  // namespace
+}  // namespace compat_test
 }  // namespace ropewalk

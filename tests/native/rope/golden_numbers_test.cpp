@@ -8,7 +8,7 @@
 #include "native/rope/configs.h"
 
 namespace ropewalk {
-namespace {
+namespace golden_numbers_test {
 
 std::string printed(const char* format, double value) {
   char text[64];
@@ -190,5 +190,5 @@ TEST(GoldenNumbers, Llama3PairCounts) {
   }
 }
 
-}  // namespace
+}  // namespace golden_numbers_test
 }  // namespace ropewalk

@@ -11,7 +11,7 @@
 #include "rope/cos_sin_table.h"
 
 namespace ropewalk {
-namespace {
+namespace positions_test {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -102,5 +102,5 @@ TEST(Positions, AxesMustAgree) {
   expect_refused(mrope_config(128, 1e6, sections, MropeLayout::chunked), {0, ids.data(), 4, 1, 3}, Status::positions_axes);
 }
 
-}  // namespace
+}  // namespace positions_test
 }  // namespace ropewalk

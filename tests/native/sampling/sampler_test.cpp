@@ -12,7 +12,7 @@
 #include "sampling/log_probability.h"
 
 namespace ropewalk {
-namespace {
+namespace sampler_test {
 
 constexpr float kLargest = std::numeric_limits<float>::max();
 
@@ -378,5 +378,5 @@ TEST(Sampler, LogNormalizerOfExtremes) {
   EXPECT_NEAR(log_normalizer(far, 3), 0, kLogTolerance);
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace ropewalk

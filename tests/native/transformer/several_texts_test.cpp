@@ -8,7 +8,7 @@
 #include "native/transformer/transformer_oracle.h"
 
 namespace ropewalk {
-namespace {
+namespace several_texts_test {
 
 // Equal except for the planned length of keys, which the next append corrects (KvCache::append).
 bool same_tokens(Snapshot a, const Snapshot& b) {
@@ -92,5 +92,5 @@ TEST(ForwardOfTexts, SeveralTextsOfWhichOneFails) {
   }
 }
 
-}  // namespace
+}  // namespace several_texts_test
 }  // namespace ropewalk

@@ -7,7 +7,7 @@
 #include "transformer/text_vectors.h"
 
 namespace ropewalk {
-namespace {
+namespace whole_texts_test {
 
 constexpr double kTolerance = 4e-6;  // relative to the largest element, as in forward_test
 
@@ -207,5 +207,5 @@ TEST(WholeTexts, Refuses) {
   EXPECT_EQ(forward.run(weights, {&cache, 0, nullptr}, tokens.data(), 1), Status::cache_geometry);  // an encoder has no cache
 }
 
-}  // namespace
+}  // namespace whole_texts_test
 }  // namespace ropewalk

@@ -9,21 +9,24 @@ export function drawStory(element: HTMLElement, run: Run): void {
   const answers = new Map(run.answers.map((answer) => [answer.at, answer]));
   const switches = new Map(run.switches.map(({ at, scaling }) => [at, scaling]));
   const nodes: (Node | string)[] = [];
+  let words = ""; // browsers lay out a text for each word slowly
+  const mark = (tag: "span" | "mark", className: string, text: string): void => {
+    nodes.push(`${words} `, Object.assign(withText(tag, text), { className }));
+    words = "";
+  };
   for (const [at, word] of run.words.slice(0, run.losses.length).entries()) {
     const scaling = switches.get(at);
-    if (scaling !== undefined && at > 0)
-      nodes.push(" ", Object.assign(withText("span", labelOf(scaling)), { className: "switch" }));
+    if (scaling !== undefined && at > 0) mark("span", "switch", labelOf(scaling));
     const answer = answers.get(at);
     if (answer === undefined) {
-      nodes.push(/^[.?]$/.test(word) || at <= 1 ? word : ` ${word}`);
+      words += /^[.?]$/.test(word) || at <= 1 ? word : ` ${word}`;
       continue;
     }
     const given = answer.word ?? word;
-    const text = answer.isRight ? `✓ ${given}` : `✗ ${given}`;
-    nodes.push(" ", Object.assign(withText("mark", text), { className: answer.isRight ? "right" : "wrong" }));
-    if (!answer.isRight && given !== word) nodes.push(` ${word}`);
+    mark("mark", answer.isRight ? "right" : "wrong", `${answer.isRight ? "✓" : "✗"} ${given}`);
+    if (!answer.isRight && given !== word) words += ` ${word}`;
   }
   const isAtEnd = element.scrollTop + element.clientHeight > element.scrollHeight - 40;
-  element.replaceChildren(...nodes);
+  element.replaceChildren(...nodes, words);
   if (isAtEnd) element.scrollTop = element.scrollHeight;
 }
