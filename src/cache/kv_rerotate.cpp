@@ -5,7 +5,6 @@
 
 #include "base/reproducible_math.h"
 #include "base/thread_pool.h"
-#include "base/touch.h"
 #include "rope/rotate.h"
 
 namespace ropewalk {
@@ -14,13 +13,13 @@ namespace {
 // Operations per pair (thread_pool.h).
 constexpr std::int64_t kPairWork = 8;
 
-// What is read ahead at a time. Eight keys of 128 floats, while a page has 32 of each head: the arithmetic of a piece overlaps with the
-// loads of the next one, which it wouldn't if they were hundreds of lines away.
-constexpr int kPieceBytes = 4096;
-
-// The keys of a layer in a page are contiguous, head after head. Whether the lines of a head are read ahead of its rotation is chosen by
-// measuring (walk.h), over many pages at a time: what a walk gains in a stream of pages doesn't show in one of them.
-WalkChoice page_walks[kRotations][kDTypes];
+// The keys of a layer in a page lie head after head. Token by token, processors read ahead at several addresses, and a row is loaded once
+// for all heads. The walk is chosen by measuring (walk.h), over many pages at a time: what it gains in a stream of pages doesn't show in
+// one of them.
+struct PageWalk : WalkChoice {
+  constexpr PageWalk() : WalkChoice(Walk::by_token, Walk::in_order) {}
+};
+PageWalk page_walks[kRotations][kDTypes];
 
 bool have_same_xpos(const FrequencyPlan& a, const FrequencyPlan& b) {
   return a.xpos_scale.size() == b.xpos_scale.size() && a.xpos_scale_base == b.xpos_scale_base && a.xpos_center == b.xpos_center;
@@ -150,17 +149,17 @@ void KeyRerotation::rotate_in_place(const RotateKernels& rotate_kernels, const P
   const auto& [layer, page, run, row] = keys;
   const int type = static_cast<int>(geometry_->type()), pairs = plan_->rotary_dim / 2;
   const RotateKernel kernel = rotate_kernels.rotate[static_cast<int>(rotation())][type];
-  const std::size_t row_start = static_cast<std::size_t>(row) * pairs;
-  const int step = walk == Walk::read_ahead ? std::max(1, kPieceBytes / static_cast<int>(layer.row_bytes)) : run.count;
-  for (int head = 0; head < layer.heads; ++head) {
-    char* stored = page + layer.key_offset + layer.row(head, run.first);
-    for (int first = 0; first < run.count; first += step, stored += step * layer.row_bytes) {
-      const int count = std::min(step, run.count - first);
-      if (walk == Walk::read_ahead) touch_lines(stored, static_cast<std::ptrdiff_t>(count * layer.row_bytes));
-      char* span = stored + plan_->rotary_offset * size_of(static_cast<DType>(type));
-      const std::size_t at = row_start + static_cast<std::size_t>(first) * pairs;
-      kernel({span, span, layer.head_dim, layer.head_dim, pairs, &cos_[at], &sin_[at], pairs, count, HeadOrder::whole});
+  const float *cos = &cos_[static_cast<std::size_t>(row) * pairs], *sin = &sin_[static_cast<std::size_t>(row) * pairs];
+  char* span = page + layer.key_offset + layer.row(0, run.first) + plan_->rotary_offset * size_of(static_cast<DType>(type));
+  if (walk == Walk::by_token) {
+    const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(kBlockTokens) * layer.head_dim;
+    for (int token = 0; token < run.count; ++token, span += layer.row_bytes, cos += pairs, sin += pairs) {
+      kernel({span, span, stride, stride, 0, cos, sin, pairs, layer.heads, HeadOrder::whole});
     }
+    return;
+  }
+  for (int head = 0; head < layer.heads; ++head, span += kBlockTokens * layer.row_bytes) {
+    kernel({span, span, layer.head_dim, layer.head_dim, pairs, cos, sin, pairs, run.count, HeadOrder::whole});
   }
 }
 

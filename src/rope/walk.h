@@ -18,6 +18,7 @@ enum class Walk {
   in_steps,    // some pairs of several heads at a time. For tensors that fit into a core's own cache
   read_ahead,  // whole heads, piece by piece, after loading one byte of each line of the piece (touch.h)
   in_order,    // whole heads
+  by_token,    // all heads of a token, then those of the next one, although they lie head by head
 };
 
 // Returns the time in any unit, from any origin.
