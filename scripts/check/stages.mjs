@@ -18,7 +18,7 @@ import {
   checkResolution,
   compileUser,
   compileUserOfAiSdk,
-  installCompilers,
+  installUsers,
   userPrograms,
 } from "./types.mjs";
 
@@ -81,8 +81,9 @@ export const stages = {
     await check("npm publish --dry-run", () => checkPublishing(tarball));
     await check("are the types wrong", () => checkResolution(tarball));
     const folder = await install(tarball);
-    await installCompilers(folder);
-    for (const name of userPrograms) await check(`a user's program, ${name}`, () => compileUser(folder, name));
+    await installUsers(folder);
+    for (const names of userPrograms)
+      await Promise.all(names.map((name) => check(`a user's program, ${name}`, () => compileUser(folder, name))));
     await check("a user's program, the AI SDK", () => compileUserOfAiSdk(folder));
     await rm(folder, { recursive: true, force: true });
   },

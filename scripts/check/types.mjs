@@ -1,5 +1,6 @@
 // Checks the package's types the way users' tools see them: publint, are-the-types-wrong, and strict programs compiled against it.
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -68,16 +69,18 @@ const userOptions = {
 /** The oldest TypeScript that the declarations are for. */
 const OLDEST = "typescript@5.4";
 
-/** How user.ts is compiled: with this repository's TypeScript, and with the oldest one. */
-export const userPrograms = Object.keys(userOptions).flatMap((name) => [name, `${name}, ${OLDEST}`]);
+/** How user.ts is compiled: with this repository's TypeScript, and with the oldest one, both at once. */
+export const userPrograms = Object.keys(userOptions).map((name) => [name, `${name}, ${OLDEST}`]);
 
-/** Installs what users have besides the package. */
-export async function installCompilers(folder) {
+/** Installs what users have besides the package, and their programs. */
+export async function installUsers(folder) {
   await capture("npm", ["install", "--no-audit", "--no-fund", OLDEST, "@types/node@20"], { cwd: folder });
+  for (const file of ["user.ts", "user_of_ai_sdk.ts"])
+    await cp(join(root, "tests", "package", "types", file), join(folder, file));
 }
 
 /**
- * Compiles tests/package/types/user.ts in a folder where the package and {@link installCompilers} are installed. Checks the package's
+ * Compiles tests/package/types/user.ts in a folder where the package and {@link installUsers} are installed. Checks the package's
  * declarations too.
  */
 export async function compileUser(folder, program) {
@@ -102,9 +105,8 @@ export async function compileUserOfAiSdk(folder) {
   }
 }
 
-/** Compiles a file of tests/package/types/. */
+/** Compiles a program of {@link installUsers}. */
 async function compile(folder, file, options, compiler) {
-  await cp(join(root, "tests", "package", "types", file), join(folder, file));
   const common = {
     strict: true,
     noEmit: true,
@@ -112,7 +114,7 @@ async function compile(folder, file, options, compiler) {
     lib: ["es2022", "dom"],
     types: [],
   };
-  const config = join(folder, "tsconfig.json");
+  const config = join(folder, `tsconfig.${randomUUID()}.json`); // another program may be compiled meanwhile
   await writeFile(config, JSON.stringify({ compilerOptions: { ...common, ...options }, files: [file] }));
   await capture(process.execPath, [compiler, "--project", config], inRepository);
 }

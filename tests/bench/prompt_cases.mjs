@@ -27,7 +27,7 @@ function promptEnd(rw, module, tokens, [heads, kvHeads, headDim], report) {
       multiply: repeatedly(() => module._multiply_add(Math.round((SHARE * multiplyAdds) / 48), 1)),
       attend: repeatedly(() => cache.attend(q, { layout: "thd", out })),
     },
-    { rounds: 5, sampleMs: 1 },
+    { rounds: 15, sampleMs: 1 },
   );
   report({
     name: `end of a prompt of ${tokens}, f16, ${heads}/${kvHeads} heads of ${headDim}: share of the multiply-add peak`,

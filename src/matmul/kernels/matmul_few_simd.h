@@ -13,6 +13,7 @@
 #include "matmul/kernels/matmul_integer_dot.h"
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
+#include "matmul/kernels/matmul_turns_simd.h"
 #include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
@@ -140,24 +141,17 @@ void quantized_few(const PanelParts& panels, const TokenRows& x, float* sums) {
   using Dot = std::conditional_t<turns_of(Tokens) == 1, typename OfMany::Alone, OfMany>;
   const TokenDistances distances = turns_of(Tokens) > 1 ? kInTurns<Dot> : TokenDistances{x.columns, x.columns / 32, x.columns / 16};
   const PanelPart part = panels.first;
-  const int count = panels.count;
-  const std::ptrdiff_t bytes_apart = panels.bytes_apart, sums_apart = panels.sums_apart;
   const Scales scales = Scales::finite(part);
   const int turn = columns_in_turn<Block>(part);
-  const std::uint8_t* of_turn = part.weights;
-  NextInputs<Dot> next = {Dot::elements(x.quantized), x.quantized.scales, x.quantized.sums, x.quantized.even_offsets};
-  for (int start = 0; start < part.columns; start += turn, of_turn += turn / Block::kElements * kBytes) {
-    const std::uint8_t* of_panel = of_turn;
-    float* to = sums;
-    const NextInputs<Dot> inputs = next;
-    ROPEWALK_ROLLED
-    for (int i = 0; i < count; ++i, of_panel += bytes_apart, to += sums_apart) {
-      const std::uint8_t* weights = of_panel;
-      next = inputs;
-      for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes)
-        add_block_of_few<Arithmetic, Dot, Block, Tokens>(part, weights, scales, distances, next, to);
-    }
-  }
+  const QuantizedRow row = x.quantized;
+  const auto add = [&](int start, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
+    const int inputs = start * turns_of(Tokens), groups = inputs / kActivationGroup;
+    NextInputs<Dot> next = {Dot::elements(row) + inputs, row.scales + groups, row.sums + 2 * groups,
+                            Dot::template kOffsetsEven<Block> ? row.even_offsets + groups : nullptr};
+    for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes)
+      add_block_of_few<Arithmetic, Dot, Block, Tokens>(part, weights, scales, distances, next, to);
+  };
+  each_turn(panels, turn, turn / Block::kElements * kBytes, sums, panels.sums_apart, add);
 }
 
 }  // namespace ropewalk

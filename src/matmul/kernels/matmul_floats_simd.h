@@ -5,6 +5,7 @@
 #include "base/storage_wasmsimd.h"
 #include "base/touch.h"
 #include "matmul/kernels/matmul_kernels.h"
+#include "matmul/kernels/matmul_turns_simd.h"
 #include "matmul/kernels/matmul_unrolled.h"
 
 namespace ropewalk {
@@ -70,10 +71,9 @@ inline void store_sums(float* sums, F32x8 values) {
   store8(sums, {wasm_i32x4_shuffle(values.low, values.high, 0, 4, 1, 5), wasm_i32x4_shuffle(values.low, values.high, 2, 6, 3, 7)});
 }
 
-// Adds the products with columns [first, last) of a panel to `sums`.
+// Adds the products with `columns` columns of a panel to `sums`.
 template <class Arithmetic, class Column>
-ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* x, int first, int last, Column& rows,
-                                        F32x8 (&sums)[kPartialSums]) {
+ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* x, int columns, Column& rows, F32x8 (&sums)[kPartialSums]) {
   const auto* weights = reinterpret_cast<const typename Column::Element*>(panel);
   F32x8 partial[kPartialSums];
   unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = sums[P]; });
@@ -84,12 +84,12 @@ ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* 
     sums.high = Arithmetic::add_product(sums.high, w.high, both);
     computed_here(sums.low, sums.high);
   };
-  int column = first;
-  for (; column + kPartialSums <= last; column += kPartialSums) {
+  int column = 0;
+  for (; column + kPartialSums <= columns; column += kPartialSums) {
     unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { add(partial[P], column + P); });
   }
   unrolled<kPartialSums - 1>([&]<int P>() ROPEWALK_INLINE {
-    if (column + P < last) add(partial[P], column + P);
+    if (column + P < columns) add(partial[P], column + P);
   });
   unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { sums[P] = partial[P]; });
 }
@@ -109,12 +109,11 @@ bool float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   };
   each_sum([](F32x8& values, const float* from) ROPEWALK_INLINE { values = load_sums<Column::kEvenOdd>(from); });
   const int columns = panels.first.columns;
-  for (int first = 0; first < columns; first += kColumnsInTurn) {
-    const std::uint8_t* weights = panels.first.weights;
-    ROPEWALK_ROLLED
-    for (int i = 0; i < panels.count; ++i, weights += panels.bytes_apart)
-      add_columns<Arithmetic>(weights, x.floats, first, std::min(first + kColumnsInTurn, columns), rows, partial[i]);
-  }
+  constexpr int kBytes = kColumnsInTurn * kPanelRows * sizeof(typename Column::Element);
+  const auto add = [&](int first, const std::uint8_t* weights, F32x8(*to)[kPartialSums]) ROPEWALK_INLINE {
+    add_columns<Arithmetic>(weights, x.floats + first, std::min(kColumnsInTurn, columns - first), rows, *to);
+  };
+  each_turn(panels, kColumnsInTurn, kBytes, partial, 1, add);
   each_sum([](const F32x8& values, float* to) ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(to, values); });
   return rows.were_finite();
 }

@@ -7,6 +7,7 @@
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
+#include "matmul/kernels/matmul_turns_simd.h"
 #include "matmul/transpose_four_simd.h"
 
 namespace ropewalk {
@@ -240,38 +241,30 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
   LargestScale<Block::kFormat> largest_scale;
   const QuantizedRow row = x.quantized;
   const PanelPart part = panels.first;
-  const int count = panels.count;
-  const std::ptrdiff_t bytes_apart = panels.bytes_apart, sums_apart = panels.sums_apart;
   const Scales scales = Scales::finite(part);
   const int turn = columns_in_turn<Block>(part);
-  const std::uint8_t* of_turn = part.weights;
-  for (int start = 0; start < part.columns; start += turn, of_turn += turn / Block::kElements * kBytes) {
-    const std::uint8_t* of_panel = of_turn;
-    float* to = sums;
-    ROPEWALK_ROLLED
-    for (int i = 0; i < count; ++i, of_panel += bytes_apart, to += sums_apart) {
-      v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
-      const std::uint8_t* weights = of_panel;
-      for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes) {
-        largest_scale.add(weights);
-        if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
-          ROPEWALK_ROLLED
-          for (int half = 0; half < 2; ++half) {
-            const Block block(weights, half, scales);
-            constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
-            add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, row, first, totals + half, [&](int outer) ROPEWALK_INLINE {
-              read_ahead<Block, 2 * kOuters>(part, weights, half * kOuters + outer);
-            });
-          }
-        } else {
-          const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
-          add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, row, first, totals, [](int) {});
+  const auto add = [&](int start, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
+    v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
+    for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes) {
+      largest_scale.add(weights);
+      if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
+        ROPEWALK_ROLLED
+        for (int half = 0; half < 2; ++half) {
+          const Block block(weights, half, scales);
+          constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
+          add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, row, first, totals + half, [&](int outer) ROPEWALK_INLINE {
+            read_ahead<Block, 2 * kOuters>(part, weights, half * kOuters + outer);
+          });
         }
+      } else {
+        const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
+        add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, row, first, totals, [](int) {});
       }
-      wasm_v128_store(to, totals[0]);
-      wasm_v128_store(to + 4, totals[1]);
     }
-  }
+    wasm_v128_store(to, totals[0]);
+    wasm_v128_store(to + 4, totals[1]);
+  };
+  each_turn(panels, turn, turn / Block::kElements * kBytes, sums, panels.sums_apart, add);
   return largest_scale.is_finite();
 }
 
@@ -279,19 +272,15 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
 template <class Arithmetic, class Dot>
 bool decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const TokenRows& x, float* sums) {
   const Scales scales = Scales::any(panels.first);
-  const std::uint8_t* weights = panels.first.weights;
-  for (int first = 0; first < panels.first.columns; first += DecodedBlock::kElements, weights += decoder.panel_bytes) {
-    const std::uint8_t* of_panel = weights;
-    float* to = sums;
-    for (int i = 0; i < panels.count; ++i, of_panel += panels.bytes_apart, to += panels.sums_apart) {
-      DecodedBlock blocks[2];
-      for (int half = 0; half < 2; ++half) decoder.decode(of_panel, half, scales, blocks[half]);
-      v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
-      add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
-      wasm_v128_store(to, totals[0]);
-      wasm_v128_store(to + 4, totals[1]);
-    }
-  }
+  const auto add = [&](int first, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
+    DecodedBlock blocks[2];
+    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
+    v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
+    add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
+    wasm_v128_store(to, totals[0]);
+    wasm_v128_store(to + 4, totals[1]);
+  };
+  each_turn(panels, DecodedBlock::kElements, decoder.panel_bytes, sums, panels.sums_apart, add);
   return true;
 }
 
