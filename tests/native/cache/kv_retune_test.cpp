@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "native/cache/kv_expect.h"
-#include "rope/walk.h"
+#include "native/rope/walk_clock.h"
 
 namespace ropewalk {
 namespace {
@@ -107,37 +107,29 @@ TEST(KvRetune, FromEveryConfigToEveryOtherAndBack) {
   }
 }
 
-// Raw keys are never rounded again, and may even get a rope with another span.
-// A clock for which the walk that isn't the usual one is always the faster one. Three readings are a trial, and it goes first in every
-// second one.
-int readings = 0;
-double clock_for_the_other_walk() {
-  const int trial = readings / 3, reading = readings % 3;
-  ++readings;
-  return reading == 0 ? 0 : reading == 1 ? (trial % 2 == 0 ? 2 : 1) : 3;
-}
-
 TEST(KvRetune, EveryWalkThroughAPageGivesTheSameBits) {
   for (const RowType type : {RowType::f32, RowType::f16, RowType::bf16}) {
     for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
-      readings = 0;
+      int count = 0;
+      readings = &count;
       const RopeConfig configs[] = {paired(plain_config(64), pairing), paired(yarn_config(64, 10000, 4, 64), pairing)};
       const CacheSetup setup = {{{5, 64, 0}, {1, 64, 0}}, {configs[0]}, type, KeyMode::rotated, 1, 300};
       Pair usual(setup), measured(setup);
       for (Pair* pair : {&usual, &measured}) ASSERT_NO_FATAL_FAILURE(pair->append(0, 300));
       for (int time = 1; time <= 30; ++time) {
         ASSERT_EQ(usual.cache.retune(0, configs[time % 2]), Status::ok);
-        WalkChoice::clock = clock_for_the_other_walk;
-        const Status status = measured.cache.retune(0, configs[time % 2]);
-        WalkChoice::clock = nullptr;
-        ASSERT_EQ(status, Status::ok);
+        {
+          const ClockGuard guard(clock_for_the_other_walk);
+          ASSERT_EQ(measured.cache.retune(0, configs[time % 2]), Status::ok);
+        }
         ASSERT_TRUE(snapshot_of(usual.cache) == snapshot_of(measured.cache)) << name_of(type, KeyMode::rotated) << ", retune " << time;
       }
-      EXPECT_GE(readings, 8 * 3);  // as many trials as decide
+      EXPECT_GE(count, 8 * 3);  // as many trials as decide
     }
   }
 }
 
+// Raw keys are never rounded again, and may even get a rope with another span.
 TEST(KvRetune, RawKeysStayBitForBit) {
   for (const RowType type : {RowType::f32, RowType::q8_0, RowType::q4_0}) {
     Pair pair(simple_setup(configs_of(40, 8, 4, Pairing::half)[0], type, KeyMode::raw, 2));

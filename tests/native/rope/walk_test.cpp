@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "native/rope/guarded_tensor.h"
+#include "native/rope/walk_clock.h"
 #include "rope/rotate.h"
 
 namespace ropewalk {
@@ -15,12 +16,6 @@ namespace {
 
 double now = 0;
 double read_clock() { return now; }
-
-// Sets a clock for one test.
-struct ClockGuard {
-  explicit ClockGuard(Clock clock) { WalkChoice::clock = clock; }
-  ~ClockGuard() { WalkChoice::clock = nullptr; }
-};
 
 // Runs `pieces` pieces, each of which must be covered once and in order. `duration(walk)` is how long one of its elements takes. Returns
 // the number of elements that went each way.
@@ -114,14 +109,6 @@ TEST(WalkChoice, PiecesOfOneElementAreNoTrials) {
   EXPECT_EQ(run_pieces(choice, 100, 1, [](Walk) { return 1.0; })[kReadAhead], 100);
 }
 
-// A clock for which the walk in order is always the faster one. Three readings are a trial, and it goes first in every second one.
-int* readings = nullptr;  // of the choice that is being made
-double clock_for_in_order() {
-  const int trial = *readings / 3, reading = *readings % 3;
-  ++*readings;
-  return reading == 0 ? 0 : reading == 1 ? (trial % 2 == 0 ? 2 : 1) : 3;
-}
-
 TEST(Walk, EveryWalkGivesTheSameBits) {
   const int tokens = 1100, heads = 9, dim = 512;
   for (const Layout layout : {Layout::thd, Layout::bhtd}) {
@@ -146,7 +133,7 @@ TEST(Walk, EveryWalkGivesTheSameBits) {
       run(kScalarRotateKernels, scalar);
       run(kWasmSimdRotateKernels, read_ahead);
       EXPECT_TRUE(read_ahead == scalar);
-      const ClockGuard guard(clock_for_in_order);
+      const ClockGuard guard(clock_for_the_other_walk);
       run(kWasmSimdRotateKernels, in_order);
       EXPECT_TRUE(in_order == scalar);
     }
@@ -207,7 +194,7 @@ TEST(Walk, EveryWalkInACacheGivesTheSameBits) {
     readings = &count;
     const std::vector<float> scalar = rotated(kScalarRotateKernels);
     EXPECT_TRUE(rotated(kWasmSimdRotateKernels) == scalar);
-    const ClockGuard guard(clock_for_in_order);
+    const ClockGuard guard(clock_for_the_other_walk);
     for (int time = 0; time < 10; ++time) EXPECT_TRUE(rotated(kWasmSimdRotateKernels) == scalar);  // until the choice is made
     EXPECT_GE(count, 8 * 3);
   }
