@@ -4,13 +4,14 @@ import type { Cell } from "../../../examples/arena/measure.mjs";
 import { caches, methods } from "../../../examples/arena/methods.mjs";
 import { controlOf, numberIn } from "../page/controls.js";
 import { find } from "../page/elements.js";
+import { rarely } from "../page/rarely.js";
 import { fetchSmallModel, SMALL_MODEL_BYTES } from "../page/small_model.js";
 import { bytesText, speedText } from "../page/units.js";
 import { cellsHere, chosenCell, fetchCells, fillChoices, measureAgain, showResult } from "./cells.js";
 import { colorOf, drawLoss } from "./loss_chart.js";
 import { LENGTH, Reading } from "./reading.js";
 
-/** Charts are drawn this often while a story is read: the model must not wait for them. */
+/** Charts are drawn at most this often while a story is read. */
 const DRAW_MS = 150;
 
 const form = find<HTMLFormElement>("#reading");
@@ -78,11 +79,9 @@ async function readAgain(): Promise<void> {
   });
   reading = mine;
   startedAt = performance.now();
-  let drawn = 0;
+  const drawRarely = rarely(DRAW_MS, draw);
   await mine.run(() => {
-    if (reading !== mine || performance.now() - drawn < DRAW_MS) return;
-    drawn = performance.now();
-    draw();
+    if (reading === mine) drawRarely();
   });
   if (reading === mine) draw();
 }

@@ -6,6 +6,7 @@ import { scalings } from "../../../../examples/small_model/scalings.mjs";
 import { changeTo } from "../../page/controls.js";
 import { find } from "../../page/elements.js";
 import { wantsLessMotion } from "../../page/motion.js";
+import { rarely } from "../../page/rarely.js";
 import { fetchSmallModel, SMALL_MODEL_BYTES } from "../../page/small_model.js";
 import { bytesText, speedText } from "../../page/units.js";
 import { attentionPart } from "./attention_part.js";
@@ -19,7 +20,7 @@ import type { Mount, PanelParts } from "../panel.js";
 /** Layers and heads of the small model, for the number of its keys. */
 const [LAYERS, HEADS] = [4, 4];
 const TURN_MS = 700;
-/** Charts are drawn this often while a story is read: the model must not wait for them. */
+/** Charts are drawn at most this often while a story is read. */
 const DRAW_MS = 120;
 const EMPTY: Run = { words: [], losses: [], answers: [], switches: [] };
 
@@ -124,12 +125,7 @@ class LivePart {
     const reader = new Reader(this.#model!, () => this.#wanted());
     this.#reader = reader;
     this.#readFor = this.#inputs();
-    let drawn = 0;
-    const finished = reader.read(() => {
-      if (performance.now() - drawn < DRAW_MS) return;
-      drawn = performance.now();
-      this.#parts.redraw();
-    });
+    const finished = reader.read(rarely(DRAW_MS, this.#parts.redraw));
     finished.then(
       () => this.#parts.redraw(),
       (error: unknown) => this.#reader === reader && void this.#fail(error as Error),
