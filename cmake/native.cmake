@@ -7,7 +7,7 @@ endif()
 target_include_directories(ropewalk SYSTEM PRIVATE ${PROJECT_SOURCE_DIR}/src/simde ${SIMDE_INCLUDE_DIR})
 
 find_package(Threads REQUIRED)
-target_sources(ropewalk PRIVATE src/base/native_threads.cpp)
+target_sources(ropewalk PRIVATE ${ROPEWALK_KERNELS} src/base/native_threads.cpp)
 target_link_libraries(ropewalk PUBLIC Threads::Threads)
 
 include(GNUInstallDirs)
@@ -24,7 +24,6 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   PATTERN "matmul_integer_dot.h" EXCLUDE
   PATTERN "matmul_unrolled.h" EXCLUDE
   PATTERN "pair_layout.h" EXCLUDE
-  PATTERN "relaxed_sign.h" EXCLUDE
   PATTERN "sin_cos.h" EXCLUDE)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -40,10 +39,9 @@ if(ROPEWALK_TESTS)
   add_subdirectory(tests/browser/native_digest EXCLUDE_FROM_ALL)
 endif()
 
-if(ROPEWALK_BENCHMARK)
-  add_executable(pool_costs tests/bench/profile/pool_costs.cpp)
-  target_link_libraries(pool_costs PRIVATE ropewalk)
-endif()
+# for `npm run bench -- ranges`
+add_executable(pool_costs EXCLUDE_FROM_ALL tests/bench/profile/pool_costs.cpp)
+target_link_libraries(pool_costs PRIVATE ropewalk)
 
 if(ROPEWALK_FUZZ)
   enable_testing()

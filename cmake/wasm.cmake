@@ -1,4 +1,5 @@
-# The wasm module. It is linked for pages and Workers. Node runs the same glue: it gets a compiled module and needs no file.
+# The wasm modules, one with simd128 and one with relaxed SIMD. They are linked for pages and Workers. Node runs the same glue: it gets a
+# compiled module and needs no file.
 
 # Atomics, for threads. They also work in memory that isn't shared.
 target_compile_options(ropewalk PUBLIC -matomics -mbulk-memory)
@@ -32,10 +33,22 @@ set_source_files_properties(
   src/sampling/logits.cpp
   src/sampling/softmax.cpp
   PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
-if(ROPEWALK_RELAXED)
-  target_compile_options(ropewalk PUBLIC -mrelaxed-simd)
-  target_sources(ropewalk PRIVATE src/attention/kernels/attention_relaxed.cpp src/matmul/kernels/matmul_relaxed.cpp src/rope/kernels/rotate_relaxed.cpp)
-endif()
+
+# The kernels of a set. Other targets of the module get its compiler options from them.
+function(compile_kernels set options)
+  add_library(ropewalk_kernels_${set} OBJECT ${ROPEWALK_KERNELS} ${ARGN})
+  target_link_libraries(ropewalk_kernels_${set} PUBLIC ropewalk)
+  target_compile_options(ropewalk_kernels_${set} PUBLIC ${options})
+  ropewalk_compile_options(ropewalk_kernels_${set})
+  ropewalk_disable_exceptions(ropewalk_kernels_${set})
+  ropewalk_warn_about_conversions(ropewalk_kernels_${set})
+endfunction()
+
+compile_kernels(simd -msimd128)
+compile_kernels(relaxed "-msimd128;-mrelaxed-simd"
+  src/attention/kernels/attention_relaxed.cpp
+  src/matmul/kernels/matmul_relaxed.cpp
+  src/rope/kernels/rotate_relaxed.cpp)
 
 # -O2: with -O3, Binaryen moves operations of the kernels to where their results are used, and what waits doesn't fit in registers.
 set(ROPEWALK_LINK_OPTIONS
@@ -58,14 +71,6 @@ set(ROPEWALK_LINK_OPTIONS
   -sINCOMING_MODULE_JS_API=instantiateWasm,wasmMemory
 )
 
-# Links `target` for an environment ("web,worker" or "node") into a folder of its own, under the name all links share.
-function(link_for target folder environment)
-  target_link_libraries(${target} PRIVATE ropewalk)
-  target_link_options(${target} PRIVATE ${ROPEWALK_LINK_OPTIONS} -sENVIRONMENT=${environment})
-  set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
-endfunction()
-
 add_library(ropewalk_bindings OBJECT
   bindings/adapters.cpp
   bindings/attention.cpp
@@ -86,21 +91,28 @@ target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)
 ropewalk_compile_options(ropewalk_bindings)
 ropewalk_disable_exceptions(ropewalk_bindings)
 
-add_executable(ropewalk_web)
-target_link_libraries(ropewalk_web PRIVATE ropewalk_bindings)
-link_for(ropewalk_web web web,worker)
+# Adds ropewalk_<kind>_<set>, linked for an environment ("web,worker" or "node") into a folder of the set, under the name that all links share.
+function(link_for kind set environment)
+  set(target ropewalk_${kind}_${set})
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE ropewalk_bindings ropewalk_kernels_${set})
+  target_link_options(${target} PRIVATE ${ROPEWALK_LINK_OPTIONS} -sENVIRONMENT=${environment})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ropewalk SUFFIX .mjs RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${kind}/${set})
+endfunction()
 
-if(ROPEWALK_BENCHMARK)
-  add_executable(ropewalk_bench tests/bench/limits.cpp tests/bench/variants.cpp tests/bench/products/products.cpp)
-  target_compile_options(ropewalk_bench PRIVATE -O3 -msimd128 -ffp-contract=off)
-  # as the kernels, which its loops are compared with
-  set_source_files_properties(tests/bench/limits.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
-  target_link_libraries(ropewalk_bench PRIVATE ropewalk_bindings)
-  link_for(ropewalk_bench bench web,worker,node)
-endif()
+foreach(set simd relaxed)
+  link_for(web ${set} web,worker)
 
-if(ROPEWALK_PROFILE)
-  add_executable(ropewalk_profile tests/bench/profile/profile.cpp)
-  target_link_libraries(ropewalk_profile PRIVATE ropewalk_bindings)
-  link_for(ropewalk_profile profile web,worker,node)
-endif()
+  # the benchmark's loops, beside the whole package. Built only by name
+  link_for(bench ${set} web,worker,node tests/bench/limits.cpp tests/bench/variants.cpp tests/bench/products/products.cpp)
+  target_include_directories(ropewalk_bench_${set} PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(ropewalk_bench_${set} PROPERTIES EXCLUDE_FROM_ALL ON)
+  target_compile_options(ropewalk_bench_${set} PRIVATE -O3 -ffp-contract=off)
+
+  if(ROPEWALK_PROFILE)
+    link_for(profile ${set} web,worker,node tests/bench/profile/profile.cpp)
+  endif()
+endforeach()
+# as the kernels, which its loops are compared with
+set_source_files_properties(tests/bench/limits.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")

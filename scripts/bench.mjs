@@ -38,17 +38,22 @@ import { capture, run, runMain } from "./run.mjs";
 import { setUp } from "./setup.mjs";
 
 const root = join(import.meta.dirname, "..");
-const links = {
-  simd: { preset: "wasm", folder: "bench" },
-  relaxed: { preset: "wasm-relaxed", folder: "bench-relaxed" },
+const BUILDS = ["simd", "relaxed"];
+/** Both builds of the benchmark's module. */
+const benchLink = {
+  preset: "wasm",
+  folder: "wasm",
+  options: [],
+  targets: BUILDS.map((name) => `ropewalk_bench_${name}`),
 };
 
 /** A page doesn't answer while it measures. */
 const HOUR_MS = 3_600_000;
 
-async function linkBenchmark({ preset, folder }) {
-  await capture("cmake", ["--preset", preset, "-B", join("build", folder), "-DROPEWALK_BENCHMARK=ON"], { cwd: root });
-  await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", "ropewalk_bench"], { cwd: root });
+/** Builds targets in a folder of build/. */
+async function link({ preset, folder, options, targets }) {
+  await capture("cmake", ["--preset", preset, "-B", join("build", folder), ...options], { cwd: root });
+  await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", ...targets], { cwd: root });
 }
 
 /** Node's options for a build. */
@@ -56,7 +61,7 @@ const flagsOf = async (name) => (name === "relaxed" ? relaxedFlags() : []);
 
 /** Runs a benchmark of tests/bench/ in a Node of its own. Returns its results. */
 async function inNode(script, name, ...args) {
-  const command = [...(await flagsOf(name)), join("tests", "bench", script), name, links[name].folder, ...args];
+  const command = [...(await flagsOf(name)), join("tests", "bench", script), name, ...args];
   return JSON.parse(await capture(process.execPath, command, { cwd: root }));
 }
 
@@ -96,18 +101,14 @@ const CASES = {
 /** Runs them in Chromium or Node. */
 async function casesIn(place, cases, name) {
   if (place === "node") return inNode("cases_node.mjs", name, cases);
-  return inPage("index.html", (page) =>
-    page.evaluate((...args) => globalThis.runCasesOf(...args), cases, name, links[name].folder),
-  );
+  return inPage("index.html", (page) => page.evaluate((...args) => globalThis.runCasesOf(...args), cases, name));
 }
 
 async function inChromium(name) {
   const { oneNodeModel } = await import("../examples/onnx_model.mjs");
   const { ROTARY_NODE } = await import("../tests/bench/peer.mjs");
   return inPage("index.html", (page) =>
-    page.evaluate((...args) => globalThis.runBenchmark(...args), name, links[name].folder, [
-      ...oneNodeModel(ROTARY_NODE),
-    ]),
+    page.evaluate((...args) => globalThis.runBenchmark(...args), name, [...oneNodeModel(ROTARY_NODE)]),
   );
 }
 
@@ -147,10 +148,7 @@ function print(title, lines) {
 async function runProfile(part, args) {
   const program = join(root, "tests", "bench", "profile", `${part}.mjs`);
   const { needs } = await import(pathToFileURL(program));
-  for (const { preset, folder, options, target } of needs) {
-    await capture("cmake", ["--preset", preset, "-B", join("build", folder), ...options], { cwd: root });
-    await runBuild(folder, "cmake", ["--build", join("build", folder), "--target", target], { cwd: root });
-  }
+  for (const needed of needs) await link(needed);
   await run(process.execPath, [...(await flagsOf("relaxed")), program, ...args]);
 }
 
@@ -212,12 +210,11 @@ async function bench(args) {
   await setUp(["build", "browsers", ...(wants("released") ? ["python"] : [])]);
   await build();
   if (part !== undefined) return runProfile(part, args.slice(args.indexOf(part) + 1));
-  if (["rope", "models", "deep", ...Object.keys(CASES)].some(wants))
-    for (const link of Object.values(links)) await linkBenchmark(link);
+  if (["rope", "models", "deep", ...Object.keys(CASES)].some(wants)) await link(benchLink);
   const results = { cpu: cpus()[0]?.model, package: await sizes() };
   print("the package", results.package);
   const measure = async (title, lines) => print(title, (results[title] = await lines));
-  for (const name of Object.keys(links)) {
+  for (const name of BUILDS) {
     if (wants("rope")) {
       await measure(`Chromium, ${name} build`, inChromium(name));
       await measure(`Node ${process.version}, ${name} build`, inNode("node.mjs", name));
@@ -257,7 +254,7 @@ async function bench(args) {
     scales: "small weights",
   })) {
     if (!wants(part)) continue;
-    for (const name of Object.keys(links)) {
+    for (const name of BUILDS) {
       const command = [...(await flagsOf(name)), join("tests", "bench", part, `${part}.mjs`), name];
       const printed = await capture(process.execPath, command, { cwd: root });
       await measure(`${title} in Node, ${name} build`, JSON.parse(printed));

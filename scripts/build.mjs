@@ -78,13 +78,13 @@ const minifiedLibraries = ({ transform }) => ({
   },
 });
 
-// The wasm that a preset links, and the name it ships under.
+// The builds, and the names of their wasm files.
 const builds = [
-  { preset: "wasm", file: "ropewalk.wasm" },
-  { preset: "wasm-relaxed", file: "ropewalk.relaxed.wasm" },
+  { name: "simd", file: "ropewalk.wasm" },
+  { name: "relaxed", file: "ropewalk.relaxed.wasm" },
 ];
 
-const linked = (preset, extension) => join(root, "build", preset, "web", `ropewalk.${extension}`);
+const linked = (name, extension) => join(root, "build", "wasm", "web", name, `ropewalk.${extension}`);
 
 async function sha256(path) {
   return createHash("sha256")
@@ -99,13 +99,12 @@ async function requireEqual(paths) {
 }
 
 async function buildWasm(chosen) {
-  for (const { preset } of chosen) {
-    await capture("cmake", ["--preset", preset, ...((await isOfAnotherFolder(preset)) ? ["--fresh"] : [])], {
-      cwd: root,
-    });
-    await runBuild(preset, "cmake", ["--build", "--preset", preset], { cwd: root });
-  }
-  await requireEqual(chosen.map(({ preset }) => linked(preset, "mjs")));
+  await capture("cmake", ["--preset", "wasm", ...((await isOfAnotherFolder("wasm")) ? ["--fresh"] : [])], {
+    cwd: root,
+  });
+  const targets = chosen.map(({ name }) => `ropewalk_web_${name}`);
+  await runBuild("wasm", "cmake", ["--build", "--preset", "wasm", "--target", ...targets], { cwd: root });
+  await requireEqual(chosen.map(({ name }) => linked(name, "mjs")));
 }
 
 // CMake stops at a build folder that came from elsewhere with a copy of this repository.
@@ -121,10 +120,10 @@ async function keepWasm({ transform }, chosen, sources) {
   // file's address. If the address stayed, bundlers would ship the wasm file, even with ropewalk/inline.
   const define = { "import.meta.url": '"about:blank"' };
   const settings = { minify: true, format: "esm", target: "es2022", define };
-  const { code } = await transform(await readFile(linked(chosen[0].preset, "mjs"), "utf8"), settings);
+  const { code } = await transform(await readFile(linked(chosen[0].name, "mjs"), "utf8"), settings);
   const files = { "ropewalk.js": Buffer.from(code) };
-  for (const { preset, file } of chosen)
-    files[file] = Buffer.from(withUnsharedMemory(await readFile(linked(preset, "wasm"))));
+  for (const { name, file } of chosen)
+    files[file] = Buffer.from(withUnsharedMemory(await readFile(linked(name, "wasm"))));
   await writeWasmFiles(root, files, sources);
 }
 
@@ -288,11 +287,11 @@ async function shipLicenses(inputs) {
 }
 
 /**
- * Builds the package. With `wasm: false` it keeps the wasm of the last build, with `from` it takes that of another build, with `only` (a preset) it
- * has only that build, for a Node that loads no other.
+ * Builds the package. With `wasm: false` it keeps the wasm of the last build, with `from` it takes that of another build, with `only` ("simd" or
+ * "relaxed") it has only that build, for a Node that loads no other.
  */
 export async function build({ wasm = true, from, only } = {}) {
-  const chosen = builds.filter(({ preset }) => only === undefined || preset === only);
+  const chosen = builds.filter(({ name }) => only === undefined || name === only);
   const links = wasm && from === undefined;
   await setUp(links ? ["build"] : []);
   if (from !== undefined) await takeWasmFiles(root, from);

@@ -7,6 +7,7 @@ import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkCycles, checkFolderCycles, checkImports, checkLayers, packageFolders } from "./check/imports.mjs";
 import { checkIncludeCycles, checkIncludes, coreFolders } from "./check/includes.mjs";
+import { checkInstructionSets } from "./check/instruction_sets.mjs";
 import { checkOutsidePaths } from "./check/outside_paths.mjs";
 import { capture, runMain } from "./run.mjs";
 
@@ -94,6 +95,7 @@ export function checkLockFile(tree) {
 export const rules = {
   "C++ includes go one way": checkIncludes,
   "C++ has no include cycles": checkIncludeCycles,
+  "CMake knows what depends on the instruction set": checkInstructionSets,
   "TypeScript imports go one way": checkImports,
   "TypeScript has no import cycles": checkCycles,
   "layers of a folder go one way": checkLayers,

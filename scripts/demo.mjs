@@ -21,7 +21,7 @@ const examples = [
 ];
 
 await runMain(import.meta.url, async () => {
-  await build({ only: hasRelaxedSimd() ? "wasm-relaxed" : "wasm" });
+  await build({ only: hasRelaxedSimd() ? "relaxed" : "simd" });
   for (const example of examples) {
     const command = `node ${example.join(" ")}`;
     console.log(`\n${process.stdout.hasColors?.() ? styleText("inverse", ` ${command} `) : `$ ${command}`}\n`);

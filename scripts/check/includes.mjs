@@ -19,7 +19,7 @@ export const coreFolders = {
 };
 
 /** Every #include of a source: { line, name, isSystem }. */
-function includesOf(text) {
+export function includesOf(text) {
   return [...text.matchAll(/^[ \t]*#[ \t]*include[ \t]*(?:"([^"]*)"|<([^>]*)>)/gm)].map((match) => ({
     line: lineAt(text, match.index),
     name: match[1] ?? match[2],

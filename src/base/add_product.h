@@ -1,4 +1,4 @@
-// For SIMD kernels: multiply-add with two roundings or with the relaxed instruction, and loops that are unrolled or aren't.
+// For SIMD kernels: multiply-add with two roundings (relaxed_simd.h has the other), and loops that are unrolled or aren't.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -20,13 +20,5 @@ struct MultiplyThenAdd {
   static v128_t add_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_add(sum, wasm_f32x4_mul(a, b)); }
   static v128_t subtract_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_sub(sum, wasm_f32x4_mul(a, b)); }
 };
-
-#ifdef __wasm_relaxed_simd__
-// One rounding if the processor has a fused multiply-add, else two. So the last bit depends on the engine.
-struct RelaxedMultiplyAdd {
-  static v128_t add_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_relaxed_madd(a, b, sum); }
-  static v128_t subtract_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_relaxed_nmadd(a, b, sum); }
-};
-#endif
 
 }  // namespace ropewalk

@@ -15,16 +15,13 @@
 #include "base/touch.h"
 #include "rope/kernels/rotate_simd.h"
 #include "rope/rotate.h"
+#include "tests/bench/fastest_arithmetic.h"
 
 using namespace ropewalk;
 
 namespace {
 
-#ifdef __wasm_relaxed_simd__
-using Arithmetic = RelaxedMultiplyAdd;
-#else
-using Arithmetic = MultiplyThenAdd;
-#endif
+using Arithmetic = FastestArithmetic;
 
 // Number of independent chains: enough to hide the latency of a multiplication and an addition, and few enough to fit the sixteen registers
 // of x86-64 together with two operands.

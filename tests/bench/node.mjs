@@ -5,8 +5,8 @@ import { oneNodeModel } from "../../examples/onnx_model.mjs";
 import { runBenchmark } from "./run_benchmark.mjs";
 import { ROTARY_NODE } from "./peer.mjs";
 
-const [build, folder] = process.argv.slice(2);
-const at = (name) => new URL(`../../build/${folder}/bench/${name}`, import.meta.url);
+const [build] = process.argv.slice(2);
+const at = (name) => new URL(`../../build/wasm/bench/${build}/${name}`, import.meta.url);
 const { default: glue } = await import(at("ropewalk.mjs"));
 const lines = await runBenchmark({
   glue,

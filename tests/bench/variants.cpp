@@ -6,19 +6,15 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/add_product.h"
 #include "base/touch.h"
 #include "rope/kernels/rotate_simd.h"
+#include "tests/bench/fastest_arithmetic.h"
 
 using namespace ropewalk;
 
 namespace {
 
-#ifdef __wasm_relaxed_simd__
-using Arithmetic = RelaxedMultiplyAdd;
-#else
-using Arithmetic = MultiplyThenAdd;
-#endif
+using Arithmetic = FastestArithmetic;
 
 // Rotates `count` heads, `Heads` at a time and 8 · sizeof...(Group) pairs per step, unrolled.
 template <class Pairing, int Heads, int... Group>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { checkCycles, checkFolderCycles, checkImports, checkLayers } from "../../scripts/check/imports.mjs";
 import { checkIncludeCycles, checkIncludes } from "../../scripts/check/includes.mjs";
+import { checkInstructionSets } from "../../scripts/check/instruction_sets.mjs";
 import {
   checkFolders,
   checkLengths,
@@ -108,6 +109,25 @@ test("headers that include each other", () => {
     checkIncludeCycles,
     { "src/rope/a.h": '#include "rope/b.h"\n', "src/rope/b.h": '#include "rope/a.h"\n' },
     /a\.h → src\/rope\/b\.h → src\/rope\/a\.h: includes in a circle/,
+  );
+});
+
+test("a source that depends on the instruction set and isn't listed, and one that is listed and doesn't", () => {
+  const kernels = {
+    "CMakeLists.txt": "set(ROPEWALK_KERNELS\n  src/rope/kernels/rotate_fastest.cpp)\n",
+    "src/rope/kernels/rotate_fastest.cpp": '#include "rope/kernels/table.h"\n',
+    "src/rope/kernels/rotate_relaxed.cpp": '#include "rope/kernels/table.h"\n',
+    "src/rope/kernels/table.h": '#include "base/set.h"\n',
+    "src/base/set.h": "#ifdef __wasm_relaxed_simd__\n",
+    "src/rope/plan.cpp": "",
+  };
+  assert.deepEqual(checkInstructionSets(kernels), []);
+  const notListed = { ...kernels, "src/rope/plan.cpp": '#include "rope/kernels/table.h"\n' };
+  expectOne(checkInstructionSets, notListed, /^src\/rope\/plan\.cpp: depends on .*, but isn't in ROPEWALK_KERNELS/);
+  expectOne(
+    checkInstructionSets,
+    { ...kernels, "src/base/set.h": "" },
+    /^src\/rope\/.*_fastest\.cpp: doesn't depend on/,
   );
 });
 

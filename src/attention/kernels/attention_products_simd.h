@@ -11,7 +11,7 @@
 #include "base/computed_here.h"
 #include "base/float_math_wasmsimd.h"
 #ifdef __wasm_relaxed_simd__
-#include "base/relaxed_sign.h"
+#include "base/relaxed_simd.h"
 #endif
 
 namespace ropewalk {

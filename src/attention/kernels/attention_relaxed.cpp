@@ -1,5 +1,5 @@
 #include "attention/kernels/attention_simd.h"
-#include "base/add_product.h"
+#include "base/relaxed_simd.h"
 
 namespace ropewalk {
 

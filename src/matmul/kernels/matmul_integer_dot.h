@@ -15,7 +15,7 @@
 #include <bit>
 
 #ifdef __wasm_relaxed_simd__
-#include "base/relaxed_sign.h"
+#include "base/relaxed_simd.h"
 #endif
 #include "matmul/kernels/load_at.h"
 #include "matmul/kernels/matmul_formats_simd.h"

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "base/add_product.h"
-#include "base/relaxed_sign.h"
+#include "base/relaxed_simd.h"
 #include "matmul/kernels/matmul_simd.h"
 #include "matmul/kernels/matmul_sixes_simd.h"
 

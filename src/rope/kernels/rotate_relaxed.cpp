@@ -1,5 +1,5 @@
 // The rotation kernels with relaxed multiply-add. Only in the relaxed build.
-#include "base/add_product.h"
+#include "base/relaxed_simd.h"
 #include "rope/kernels/rotate_simd.h"
 
 namespace ropewalk {

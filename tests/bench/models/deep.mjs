@@ -16,8 +16,7 @@ import { modelFile } from "./model_file.mjs";
 const FILES = "smollm2-135m.q8_0,qwen2.5-0.5b.q8_0,qwen3-0.6b.q8_0";
 const ROOM = 256;
 const READ = 512;
-/** The build folders of the benchmark's module, by build. */
-const FOLDERS = { relaxed: "bench-relaxed", simd: "bench" };
+const BUILDS = ["relaxed", "simd"];
 
 /** Measures the files. `inPage(name, use)` opens a page. Returns lines with goals. */
 export async function benchDeep(inPage, args) {
@@ -48,7 +47,7 @@ async function race(page, file, { name, shape, depth, threads, rounds, caches, p
   const settings = { threads, context: depth + ROOM };
   const samples = new Map();
   const ours = caches.flatMap((cache) =>
-    Object.keys(FOLDERS).map((build) => {
+    BUILDS.map((build) => {
       const worker = inWorker(page, `${build}, ${cache}`, "ropewalk_worker.mjs", { ...settings, build, cache });
       return { ...worker, build, cache };
     }),
@@ -57,7 +56,7 @@ async function race(page, file, { name, shape, depth, threads, rounds, caches, p
     const [cache, flash] = option.split("-");
     return nativeLlama(`llama.cpp, ${option.replace("-", " ")}`, { ...settings, cache, flash: flash !== undefined });
   });
-  const bounds = Object.keys(FOLDERS).map((build) => boundOf(page, build, { shape, depth, threads }));
+  const bounds = BUILDS.map((build) => boundOf(page, build, { shape, depth, threads }));
   const texts = [...ours, ...peers];
   try {
     let bytes;
@@ -112,7 +111,7 @@ function boundOf(page, build, { shape, depth, threads }) {
     { length: threads },
     (_, thread) => (settings) =>
       inWorker(page, `bound, ${build}, ${thread}`, "deep_limits_worker.mjs", {
-        ...{ folder: FOLDERS[build], threads, depth, layers, heads, kvHeads, headDim },
+        ...{ build, threads, depth, layers, heads, kvHeads, headDim },
         ...settings,
       }),
   );

@@ -13,8 +13,8 @@ const MOST_BYTES = 2 ** 30;
 let run;
 
 expose({
-  async open(_, { folder, threads, bytes, depth, layers, heads, kvHeads, headDim }) {
-    const module = await loadLimits(folder);
+  async open(_, { build, threads, bytes, depth, layers, heads, kvHeads, headDim }) {
+    const module = await loadLimits(build);
     /** Calls `act(address, count)` so that it covers this thread's share of `count` pieces of memory of `size` bytes. */
     const pieces = (count, size, act) => {
       const share = Math.ceil(count / threads);

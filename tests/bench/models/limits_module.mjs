@@ -1,8 +1,8 @@
 // The benchmark's wasm module, in a Worker.
 
-/** Loads the module of the build in build/`folder`/. */
-export async function loadLimits(folder) {
-  const at = (name) => `/build/${folder}/bench/${name}`;
+/** Loads the module of the `build`, "simd" or "relaxed". */
+export async function loadLimits(build) {
+  const at = (name) => `/build/wasm/bench/${build}/${name}`;
   const { default: glue } = await import(at("ropewalk.mjs"));
   return glue({
     instantiateWasm(imports, receive) {

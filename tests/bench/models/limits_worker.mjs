@@ -11,8 +11,8 @@ const PRODUCTS_PER_STEP = { simd: 8 * 16, relaxed: 8 * 32 };
 let limits;
 
 expose({
-  async open(_, { build, folder, bytes, products }) {
-    const module = await loadLimits(folder);
+  async open(_, { build, bytes, products }) {
+    const module = await loadLimits(build);
     const address = module._memalign(64, READ_BYTES);
     module.HEAPU8.fill(1, address, address + READ_BYTES); // pages that were never written are one page of zeros, which stays in the cache
     limits = { module, address, bytes, products, perStep: PRODUCTS_PER_STEP[build] };

@@ -109,8 +109,8 @@ export async function raceModel(page, file, peers, { rounds, threads, report = (
   try {
     for (const contender of contenders) await open(contender);
     const { bytes, products } = results[0].facts;
-    for (const [build, folder] of Object.entries({ relaxed: "bench-relaxed", simd: "bench" }))
-      await open(inWorker(page, `limits, ${build}`, "limits_worker.mjs", { build, folder, bytes, products }));
+    for (const build of ["relaxed", "simd"])
+      await open(inWorker(page, `limits, ${build}`, "limits_worker.mjs", { build, bytes, products }));
 
     const add = ({ samples }, measured) => {
       for (const [key, ms] of Object.entries(measured)) (samples[key] ??= []).push(ms);

@@ -17,17 +17,18 @@
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/matmul.h"
 #include "matmul/packed_rows.h"
+#include "tests/bench/fastest_arithmetic.h"
 
 using namespace ropewalk;
 
 namespace {
 
+using Arithmetic = FastestArithmetic;
+
 #ifdef __wasm_relaxed_simd__
-using Arithmetic = RelaxedMultiplyAdd;
 constexpr int kElementBytes = 1;
 v128_t add_products(v128_t sum, v128_t row, v128_t column) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(column, row, sum); }
 #else
-using Arithmetic = MultiplyThenAdd;
 constexpr int kElementBytes = 2;
 v128_t add_products(v128_t sum, v128_t row, v128_t column) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(row, column)); }
 #endif

@@ -14,8 +14,8 @@ export const needs = [
   {
     preset: "native",
     folder: "bench-native",
-    options: ["-DROPEWALK_BENCHMARK=ON", "-DROPEWALK_TESTS=OFF"],
-    target: "pool_costs",
+    options: ["-DROPEWALK_TESTS=OFF"],
+    targets: ["pool_costs"],
   },
 ];
 

@@ -22,10 +22,10 @@ export const STAGES = [
 
 /** The module, as scripts/bench.mjs builds it. */
 export const profileLink = {
-  preset: "wasm-relaxed",
+  preset: "wasm",
   folder: "profile",
   options: ["-DROPEWALK_PROFILE=ON"],
-  target: "ropewalk_profile",
+  targets: ["ropewalk_profile_relaxed"],
 };
 
 /**
@@ -37,7 +37,7 @@ export async function openProfile(args) {
   const shape = option("--shape", "smollm2-135m");
   const type = option("--type", "q8_0");
   const path = option("--file") ?? (await modelFile(shape, type)).path;
-  const at = (name) => new URL(`../../../build/${profileLink.folder}/profile/${name}`, import.meta.url);
+  const at = (name) => new URL(`../../../build/${profileLink.folder}/profile/relaxed/${name}`, import.meta.url);
   const { default: glue } = await import(at("ropewalk.mjs"));
   const wasm = await readFile(at("ropewalk.wasm"));
   const { rw, module } = await benchRuntime({ glue, wasm, build: "relaxed", files: { fetch, openPath: nodeFiles } });

@@ -1,9 +1,16 @@
-// What this engine's relaxed dot product computes, and what that says about the engine. Only for the relaxed build.
+// Only for the relaxed build: its multiply-add, what this engine's relaxed dot product computes, and what that says about the engine.
 #pragma once
 
 #include <wasm_simd128.h>
 
 namespace ropewalk {
+
+// As MultiplyThenAdd (add_product.h), with one rounding if the processor has a fused multiply-add, else two. So the last bit depends on the
+// engine.
+struct RelaxedMultiplyAdd {
+  static v128_t add_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_relaxed_madd(a, b, sum); }
+  static v128_t subtract_product(v128_t sum, v128_t a, v128_t b) { return wasm_f32x4_relaxed_nmadd(a, b, sum); }
+};
 
 // How this engine reads the second operand of the relaxed dot product if its sign bit is set. WebAssembly leaves that to the engine, but
 // requires the same behavior every time.
