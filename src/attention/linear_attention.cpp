@@ -153,9 +153,9 @@ struct Task {
 };
 
 // One call: processes tokens block by block.
-class Pass {
+class LinearPass {
  public:
-  Pass(const Task& task, const LinearTokens& tokens, float* state)
+  LinearPass(const Task& task, const LinearTokens& tokens, float* state)
       : task_(task),
         tokens_(tokens),
         state_(state),
@@ -323,7 +323,7 @@ Status LinearAttention::perform(bool adds_keys, bool answers_queries, Rope* rope
   }
   const Task task = {adds_keys, answers_queries, heads_, kv_heads_, head_dim_};
   const int step = std::min(tokens.tokens, kTokensAtOnce);
-  Pass pass(task, tokens, state_.data());
+  LinearPass pass(task, tokens, state_.data());
   if (!pass.allocate(step, rope == nullptr ? 0 : rope->plan().rotary_dim / 2)) return Status::out_of_memory;
 
   for (int first = 0; first < tokens.tokens; first += step) {

@@ -10,11 +10,11 @@
 namespace ropewalk {
 namespace {
 
-constexpr int kElements = 32;
+constexpr int kBlockElements = 32;
 
 float largest_magnitude(const float* x) {
   v128_t largest = wasm_f32x4_abs(wasm_v128_load(x));
-  for (int i = 4; i < kElements; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(x + i)));
+  for (int i = 4; i < kBlockElements; i += 4) largest = wasm_f32x4_pmax(largest, wasm_f32x4_abs(wasm_v128_load(x + i)));
   largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 2, 3, 0, 1));
   largest = wasm_f32x4_pmax(largest, wasm_i32x4_shuffle(largest, largest, 1, 0, 3, 2));
   return wasm_f32x4_extract_lane(largest, 0);
@@ -55,7 +55,7 @@ void quantize_q8_0(const float* x, std::uint8_t* block) {
   write_scale(scale, block);
   // adding the number before 0.5 and truncating rounds halves away from zero, as roundf() does
   const v128_t before_half = wasm_f32x4_splat(0x1.fffffep-2f), sign = wasm_f32x4_splat(-0.0f);
-  for (int i = 0; i < kElements; i += 4) {
+  for (int i = 0; i < kBlockElements; i += 4) {
     const v128_t value = scaled(x + i, inverse);
     const v128_t rounded = wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_add(value, wasm_v128_bitselect(value, before_half, sign)));
     const v128_t halves = wasm_i16x8_narrow_i32x4(rounded, rounded);
@@ -67,21 +67,21 @@ void quantize_q4_0(const float* x, std::uint8_t* block) {
   const float scale = farthest(x) / -8.0f;
   const float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
   write_scale(scale, block);
-  std::uint8_t quants[kElements];
-  truncate<kElements>(x, inverse, 8.5f, 15, quants);
-  for (int i = 0; i < kElements / 2; ++i) block[2 + i] = static_cast<std::uint8_t>(quants[i] | quants[i + 16] << 4);
+  std::uint8_t quants[kBlockElements];
+  truncate<kBlockElements>(x, inverse, 8.5f, 15, quants);
+  for (int i = 0; i < kBlockElements / 2; ++i) block[2 + i] = static_cast<std::uint8_t>(quants[i] | quants[i + 16] << 4);
 }
 
 void quantize_q5_0(const float* x, std::uint8_t* block) {
   const float scale = farthest(x) / -16.0f;
   const float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
   write_scale(scale, block);
-  std::uint8_t quants[kElements];
-  truncate<kElements>(x, inverse, 16.5f, 31, quants);
+  std::uint8_t quants[kBlockElements];
+  truncate<kBlockElements>(x, inverse, 16.5f, 31, quants);
   std::uint32_t fifth_bits = 0;
-  for (int i = 0; i < kElements; ++i) fifth_bits |= static_cast<std::uint32_t>(quants[i] >> 4) << i;
+  for (int i = 0; i < kBlockElements; ++i) fifth_bits |= static_cast<std::uint32_t>(quants[i] >> 4) << i;
   std::memcpy(block + 2, &fifth_bits, sizeof fifth_bits);
-  for (int i = 0; i < kElements / 2; ++i) block[6 + i] = static_cast<std::uint8_t>((quants[i] & 15) | (quants[i + 16] & 15) << 4);
+  for (int i = 0; i < kBlockElements / 2; ++i) block[6 + i] = static_cast<std::uint8_t>((quants[i] & 15) | (quants[i + 16] & 15) << 4);
 }
 
 }  // namespace ropewalk

@@ -11,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr int kChannels = 16;  // of a unit: B and C are read once for all of them
+constexpr int kUnitChannels = 16;  // of a unit: B and C are read once for all of them
 
 void scan_channel(const SelectiveScan& scan, int token, int channel, const float* from, float* to, float* out) {
   const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(token) * scan.channels + channel;
@@ -39,12 +39,12 @@ void scan_channel(const SelectiveScan& scan, int token, int channel, const float
 }  // namespace
 
 void scan_channels(const SelectiveScan& scan, const float* from, float* to, float* out) {
-  const int units = (scan.channels + kChannels - 1) / kChannels;
-  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kChannels * scan.size * 24;
+  const int units = (scan.channels + kUnitChannels - 1) / kUnitChannels;
+  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kUnitChannels * scan.size * 24;
   each_in_parallel(units, work, [&](int unit) {
-    const int last = std::min((unit + 1) * kChannels, scan.channels);
+    const int last = std::min((unit + 1) * kUnitChannels, scan.channels);
     for (int t = 0; t < scan.tokens; ++t) {
-      for (int c = unit * kChannels; c < last; ++c) {
+      for (int c = unit * kUnitChannels; c < last; ++c) {
         const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(c) * scan.size;
         scan_channel(scan, t, c, (t == 0 ? from : to) + row, to + row, out);
       }

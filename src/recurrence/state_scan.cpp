@@ -5,16 +5,10 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "recurrence/state_rows_simd.h"
 
 namespace ropewalk {
 namespace {
-
-constexpr int kRows = 4;  // of a state that are scanned together, so that keys and queries are read once for all
-
-float sum_of(v128_t x) {
-  const v128_t pairs = wasm_f32x4_add(x, wasm_i32x4_shuffle(x, x, 2, 3, 2, 3));
-  return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
-}
 
 // One token's numbers for a head.
 struct Step {
@@ -40,9 +34,9 @@ void scan_rows(const Step& step, int padded, const float* from, float* to, float
     }
     v128_t change[Rows];
     for (int r = 0; r < Rows; ++r) {
-      const float added = step.b * (step.v[r] - step.a * sum_of(with_k[r]));
+      const float added = step.b * (step.v[r] - step.a * sum_of_lanes(with_k[r]));
       change[r] = wasm_f32x4_splat(added);
-      out[r] = step.a * sum_of(with_q[r]) + added * step.kq;
+      out[r] = step.a * sum_of_lanes(with_q[r]) + added * step.kq;
     }
     for (int i = 0; i < padded; i += 4) {
       const v128_t k = wasm_v128_load(step.k + i);
@@ -66,14 +60,14 @@ void scan_rows(const Step& step, int padded, const float* from, float* to, float
         with_q[r] = wasm_f32x4_add(with_q[r], wasm_f32x4_mul(next, q));
       }
     }
-    for (int r = 0; r < Rows; ++r) out[r] = sum_of(with_q[r]);
+    for (int r = 0; r < Rows; ++r) out[r] = sum_of_lanes(with_q[r]);
   }
 }
 
 float dot(const float* x, const float* y, int padded) {
   v128_t sum = wasm_f32x4_splat(0);
   for (int i = 0; i < padded; i += 4) sum = wasm_f32x4_add(sum, wasm_f32x4_mul(wasm_v128_load(x + i), wasm_v128_load(y + i)));
-  return sum_of(sum);
+  return sum_of_lanes(sum);
 }
 
 // Takes `Rows` rows of a head, from row `first` on, through all tokens.
@@ -96,17 +90,17 @@ void scan_head(const StateScan& scan, int head, int first, const float* from, fl
 
 template <bool IsDelta>
 void scan_unit(const StateScan& scan, int head, int first, const float* from, float* to, float* out) {
-  if (first + kRows <= scan.values) return scan_head<kRows, IsDelta>(scan, head, first, from, to, out);
+  if (first + kStateRows <= scan.values) return scan_head<kStateRows, IsDelta>(scan, head, first, from, to, out);
   for (int row = first; row < scan.values; ++row) scan_head<1, IsDelta>(scan, head, row, from, to, out);
 }
 
 }  // namespace
 
 void scan_states(const StateScan& scan, const float* from, float* to, float* out) {
-  const int units = (scan.values + kRows - 1) / kRows;  // of a head
-  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kRows * padded_keys(scan.keys) * 8;
+  const int units = (scan.values + kStateRows - 1) / kStateRows;  // of a head
+  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kStateRows * padded_keys(scan.keys) * 8;
   each_in_parallel(scan.heads * units, work, [&](int unit) {
-    const int head = unit / units, first = unit % units * kRows;
+    const int head = unit / units, first = unit % units * kStateRows;
     if (scan.is_delta) {
       scan_unit<true>(scan, head, first, from, to, out);
     } else {

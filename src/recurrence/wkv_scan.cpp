@@ -5,16 +5,10 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "recurrence/state_rows_simd.h"
 
 namespace ropewalk {
 namespace {
-
-constexpr int kRows = 4;  // of a state that are scanned together, so that a token's keys are read once for all
-
-float sum_of(v128_t x) {
-  const v128_t pairs = wasm_f32x4_add(x, wasm_i32x4_shuffle(x, x, 2, 3, 2, 3));
-  return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
-}
 
 // Takes `Rows` rows of a head, from row `first` on, through all tokens.
 template <int Rows>
@@ -33,7 +27,7 @@ void scan_rows(const WkvScan& scan, int head, int first, const float* from, floa
       for (int r = 0; r < Rows; ++r) removed[r] = wasm_f32x4_add(removed[r], wasm_f32x4_mul(wasm_v128_load(state + r * padded + i), key));
     }
     for (int r = 0; r < Rows; ++r) {
-      removed[r] = wasm_f32x4_splat(sum_of(removed[r]));
+      removed[r] = wasm_f32x4_splat(sum_of_lanes(removed[r]));
       added[r] = wasm_f32x4_splat(values[r]);
     }
     for (int i = 0; i < padded; i += 4) {
@@ -46,7 +40,7 @@ void scan_rows(const WkvScan& scan, int head, int first, const float* from, floa
         sums[r] = wasm_f32x4_add(sums[r], wasm_f32x4_mul(s, q));
       }
     }
-    for (int r = 0; r < Rows; ++r) out[of_head * scan.values + first + r] = sum_of(sums[r]);
+    for (int r = 0; r < Rows; ++r) out[of_head * scan.values + first + r] = sum_of_lanes(sums[r]);
     state = next;
   }
 }
@@ -54,11 +48,11 @@ void scan_rows(const WkvScan& scan, int head, int first, const float* from, floa
 }  // namespace
 
 void scan_wkv(const WkvScan& scan, const float* from, float* to, float* out) {
-  const int units = (scan.values + kRows - 1) / kRows;  // of a head
-  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kRows * padded_keys(scan.keys) * 8;
+  const int units = (scan.values + kStateRows - 1) / kStateRows;  // of a head
+  const std::int64_t work = static_cast<std::int64_t>(scan.tokens) * kStateRows * padded_keys(scan.keys) * 8;
   each_in_parallel(scan.heads * units, work, [&](int unit) {
-    const int head = unit / units, first = unit % units * kRows;
-    if (first + kRows <= scan.values) return scan_rows<kRows>(scan, head, first, from, to, out);
+    const int head = unit / units, first = unit % units * kStateRows;
+    if (first + kStateRows <= scan.values) return scan_rows<kStateRows>(scan, head, first, from, to, out);
     for (int row = first; row < scan.values; ++row) scan_rows<1>(scan, head, row, from, to, out);
   });
 }

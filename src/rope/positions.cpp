@@ -17,8 +17,6 @@ double fastest_frequency(const FrequencyPlan& plan) {
   return fastest;
 }
 
-std::size_t id_count(const Positions& positions) { return static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens; }
-
 // Whether `fits` is true for every position. For positions without ids it must be true between two that fit.
 template <class Fits>
 Status check_each(const Positions& positions, const Fits& fits) {
@@ -27,7 +25,7 @@ Status check_each(const Positions& positions, const Fits& fits) {
   if (positions.ids == nullptr) {
     all_fit = fits(positions.offset) && fits(positions.offset + positions.tokens - 1);
   } else {
-    for (std::size_t i = 0; i < id_count(positions); ++i) all_fit = all_fit && fits(positions.ids[i]);
+    for (std::size_t i = 0; i < positions.id_count(); ++i) all_fit = all_fit && fits(positions.ids[i]);
   }
   return all_fit ? Status::ok : Status::position_out_of_range;
 }
@@ -39,7 +37,7 @@ double length_up_to(double largest_position) { return std::clamp(std::ceil(large
 double largest_position(const Positions& positions) {
   if (positions.tokens == 0) return -1;
   if (positions.ids == nullptr) return positions.offset + positions.tokens - 1;
-  const std::size_t count = id_count(positions);
+  const std::size_t count = positions.id_count();
   double largest = positions.ids[0];
   for (std::size_t i = 1; i < count; ++i) largest = positions.ids[i] > largest ? positions.ids[i] : largest;
   return largest;

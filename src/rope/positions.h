@@ -13,6 +13,9 @@ struct Positions {
   int rows = 1;                 // batch rows with their own positions; 1: all batches share them
   int tokens = 0;
 
+  // Returns the number of positions, if they have ids.
+  std::size_t id_count() const { return static_cast<std::size_t>(axes) * rows * tokens; }
+
   // Returns the position of a token on an axis of the plan.
   double at(int axis, int row, int token) const {
     if (ids == nullptr) return offset + token;

@@ -19,8 +19,6 @@ bool copy_list(std::span<const double>& list, Buffer<double>& copy) {
   return true;
 }
 
-std::size_t id_count(const Positions& positions) { return static_cast<std::size_t>(positions.axes) * positions.rows * positions.tokens; }
-
 // Returns the length to plan for: the given one, else the largest position + 1.
 double length_of(const Positions& positions, double sequence_length) {
   return sequence_length > 0 ? sequence_length : length_up_to(positions);
@@ -82,7 +80,7 @@ Status Rope::check_shapes(const HeadTensor& tensor, const Positions& positions) 
 
 bool Rope::are_cached(const RowsKey& key, const Positions& positions) const {
   if (!(key == cached_key_)) return false;
-  return !key.has_ids || std::memcmp(positions.ids, cached_ids_.data(), id_count(positions) * sizeof(double)) == 0;
+  return !key.has_ids || std::memcmp(positions.ids, cached_ids_.data(), positions.id_count() * sizeof(double)) == 0;
 }
 
 Status Rope::cache_rows(const Positions& positions, Purpose purpose) {
@@ -93,11 +91,11 @@ Status Rope::cache_rows(const Positions& positions, Purpose purpose) {
   const std::size_t row_size = static_cast<std::size_t>(positions.tokens) * (plan_.rotary_dim / 2);
   cached_key_ = {};
   if (!cos_.resize(row_size * positions.rows) || !sin_.resize(row_size * positions.rows)) return Status::out_of_memory;
-  if (has_ids && !cached_ids_.resize(id_count(positions))) return Status::out_of_memory;
+  if (has_ids && !cached_ids_.resize(positions.id_count())) return Status::out_of_memory;
   for (int row = 0; row < positions.rows; ++row) {
     ropewalk::write_rows(rows_, positions, {row, 0, positions.tokens}, purpose, &cos_[row * row_size], &sin_[row * row_size]);
   }
-  if (has_ids) std::memcpy(cached_ids_.data(), positions.ids, id_count(positions) * sizeof(double));
+  if (has_ids) std::memcpy(cached_ids_.data(), positions.ids, positions.id_count() * sizeof(double));
   cached_key_ = key;
   return Status::ok;
 }
