@@ -4,7 +4,7 @@
 const TIMES_DRAWING = 3;
 
 /**
- * Returns a function that draws, unless it has drawn less than `everyMs` ago, or the last drawing took a third of the time since: the model
+ * Returns a function that draws, unless the last drawing ended less than `everyMs` ago, or less than three times as long as it took. The model
  * waits while the page draws, and a slow browser would do little else.
  */
 export function rarely(everyMs: number, draw: () => void): () => void {
