@@ -34,9 +34,9 @@ void scan_rows(const Step& step, int padded, const float* from, float* to, float
     }
     v128_t change[Rows];
     for (int r = 0; r < Rows; ++r) {
-      const float added = step.b * (step.v[r] - step.a * sum_of_lanes(with_k[r]));
+      const float added = step.b * (step.v[r] - step.a * sum_of_float_lanes(with_k[r]));
       change[r] = wasm_f32x4_splat(added);
-      out[r] = step.a * sum_of_lanes(with_q[r]) + added * step.kq;
+      out[r] = step.a * sum_of_float_lanes(with_q[r]) + added * step.kq;
     }
     for (int i = 0; i < padded; i += 4) {
       const v128_t k = wasm_v128_load(step.k + i);
@@ -60,14 +60,14 @@ void scan_rows(const Step& step, int padded, const float* from, float* to, float
         with_q[r] = wasm_f32x4_add(with_q[r], wasm_f32x4_mul(next, q));
       }
     }
-    for (int r = 0; r < Rows; ++r) out[r] = sum_of_lanes(with_q[r]);
+    for (int r = 0; r < Rows; ++r) out[r] = sum_of_float_lanes(with_q[r]);
   }
 }
 
 float dot(const float* x, const float* y, int padded) {
   v128_t sum = wasm_f32x4_splat(0);
   for (int i = 0; i < padded; i += 4) sum = wasm_f32x4_add(sum, wasm_f32x4_mul(wasm_v128_load(x + i), wasm_v128_load(y + i)));
-  return sum_of_lanes(sum);
+  return sum_of_float_lanes(sum);
 }
 
 // Takes `Rows` rows of a head, from row `first` on, through all tokens.

@@ -27,7 +27,7 @@ void scan_rows(const WkvScan& scan, int head, int first, const float* from, floa
       for (int r = 0; r < Rows; ++r) removed[r] = wasm_f32x4_add(removed[r], wasm_f32x4_mul(wasm_v128_load(state + r * padded + i), key));
     }
     for (int r = 0; r < Rows; ++r) {
-      removed[r] = wasm_f32x4_splat(sum_of_lanes(removed[r]));
+      removed[r] = wasm_f32x4_splat(sum_of_float_lanes(removed[r]));
       added[r] = wasm_f32x4_splat(values[r]);
     }
     for (int i = 0; i < padded; i += 4) {
@@ -40,7 +40,7 @@ void scan_rows(const WkvScan& scan, int head, int first, const float* from, floa
         sums[r] = wasm_f32x4_add(sums[r], wasm_f32x4_mul(s, q));
       }
     }
-    for (int r = 0; r < Rows; ++r) out[of_head * scan.values + first + r] = sum_of_lanes(sums[r]);
+    for (int r = 0; r < Rows; ++r) out[of_head * scan.values + first + r] = sum_of_float_lanes(sums[r]);
     state = next;
   }
 }
