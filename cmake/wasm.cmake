@@ -4,6 +4,8 @@
 # Atomics, for threads. They also work in memory that isn't shared.
 target_compile_options(ropewalk PUBLIC -matomics -mbulk-memory)
 target_compile_options(ropewalk PRIVATE -msimd128)
+# The standard library's headers take a compiler longer than the sources. Precompiled ones hold for one level of optimization, the target's.
+target_precompile_headers(ropewalk PRIVATE <algorithm> <atomic> <cmath> <functional> <memory> <span> <wasm_simd128.h>)
 
 # Optimized for size, except in the hot loops. These use SIMD intrinsics. The compiler would only vectorize their tails, which doubles the code.
 # (Tiles of sums stay in registers only if their loops are unrolled.)
@@ -23,7 +25,7 @@ set_source_files_properties(
   src/rope/rotate.cpp
   src/rope/kernels/rotate_relaxed.cpp
   src/rope/kernels/rotate_wasmsimd.cpp
-  PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize")
+  PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize" SKIP_PRECOMPILE_HEADERS ON)
 set_source_files_properties(
   src/attention/linear_attention.cpp
   src/quantize/k_blocks.cpp
@@ -32,7 +34,7 @@ set_source_files_properties(
   src/vectors/activation.cpp
   src/sampling/logits.cpp
   src/sampling/softmax.cpp
-  PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops")
+  PROPERTIES COMPILE_OPTIONS "-O2;-fno-vectorize;-fno-slp-vectorize;-fno-unroll-loops" SKIP_PRECOMPILE_HEADERS ON)
 
 # The kernels of a set. Other targets of the module get its compiler options from them.
 function(compile_kernels set options)
@@ -87,6 +89,7 @@ add_library(ropewalk_bindings OBJECT
   bindings/transformer.cpp)
 target_include_directories(ropewalk_bindings PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(ropewalk_bindings PRIVATE ropewalk)
+target_precompile_headers(ropewalk_bindings PRIVATE <emscripten/bind.h>)
 target_link_options(ropewalk_bindings INTERFACE -lembind -sEMBIND_AOT)
 ropewalk_compile_options(ropewalk_bindings)
 ropewalk_disable_exceptions(ropewalk_bindings)
