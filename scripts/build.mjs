@@ -99,7 +99,7 @@ async function requireEqual(paths) {
 }
 
 async function buildWasm(chosen) {
-  await capture("cmake", ["--preset", "wasm", ...((await isOfAnotherFolder("wasm")) ? ["--fresh"] : [])], {
+  await capture("cmake", ["--preset", "wasm", ...((await isOfAnotherFolder()) ? ["--fresh"] : [])], {
     cwd: root,
   });
   const targets = chosen.map(({ name }) => `ropewalk_web_${name}`);
@@ -108,8 +108,8 @@ async function buildWasm(chosen) {
 }
 
 // CMake stops at a build folder that came from elsewhere with a copy of this repository.
-async function isOfAnotherFolder(preset) {
-  const cache = await readFile(join(root, "build", preset, "CMakeCache.txt"), "utf8").catch(() => undefined);
+async function isOfAnotherFolder() {
+  const cache = await readFile(join(root, "build", "wasm", "CMakeCache.txt"), "utf8").catch(() => undefined);
   return cache !== undefined && !cache.includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`);
 }
 

@@ -60,6 +60,12 @@ const TEMPLATES = {
   braces: (n) => "{ ".repeat(n),
 };
 
+/** What templates do with texts and names, so that they have to be looked for in the prompt. */
+const CHANGED = {
+  "in upper case": "{{ m.name | upper }}{{ m.content | upper }}",
+  "without their reasoning": "{{ m.name }}{{ m.content.split('</think>')[-1] }}",
+};
+
 let made = 0;
 async function render(template) {
   await renderChat(template, messages, { onWarning: () => {} }).catch((error) => assert.equal(error.code, "INVALID_FILE", error.stack)); // prettier-ignore
@@ -69,4 +75,16 @@ for (const [name, make] of Object.entries(TEMPLATES)) {
   test(`the first time: ${name}`, () =>
     assertGrowth(make, (template) => render(`${template}{# ${made++} #}`), { most: 40_000 }));
   if (name.length < 9) test(`again: ${name}`, () => assertGrowth(make, render, { most: 40_000 }));
+}
+
+for (const [name, body] of Object.entries(CHANGED)) {
+  const template = `{% for m in messages %}${body}{% endfor %}`;
+  const chat = (n) =>
+    Array.from({ length: n }, (_, i) => ({
+      role: i % 2 ? "assistant" : "user",
+      name: `name${i}`,
+      content: `<think>a${i}</think> ${"heave ".repeat(20)}${i}`,
+    }));
+  test(`messages ${name}`, () =>
+    assertGrowth(chat, (given) => renderChat(template, given, { onWarning: () => {} }), { least: 1000, most: 1000 }));
 }

@@ -285,3 +285,23 @@ test("reasoning that differs under two names is refused", async () => {
     field: "messages[1].reasoning",
   });
 });
+
+test("in a long chat too, exactly the text and the name that a template leaves out are named", async () => {
+  const length = 48; // a text needs another word of its own than one 10, 16 or 36 later
+  const chat = Array.from({ length }, (_, i) => ({ ...user(`t${i % 7}`), name: `n${i % 5}` }));
+  for (let lost = 0; lost < length; lost++) {
+    const texts = `{% for m in messages %}{{ m.name }}{% if loop.index0 != ${lost} %}{{ m.content }}{% endif %}{% endfor %}`;
+    const names = `{% for m in messages %}{{ m.content }}{% if loop.index0 != ${lost} %}{{ m.name | upper }}{% endif %}{% endfor %}`;
+    for (const [template, field] of [
+      [texts, "content"],
+      [names, "name"],
+    ]) {
+      const [, warnings] = await render(template, chat);
+      assert.deepEqual(
+        warnings.map((warning) => /^messages\[\d+\]\.\w+/.exec(warning)?.[0]),
+        [`messages[${lost}].${field}`],
+      );
+      assert.doesNotMatch(warnings[0], /more/);
+    }
+  }
+});

@@ -1,4 +1,5 @@
 // Finds fields of messages that a template doesn't read, such as the name of who speaks.
+import { markOf, marksIn } from "./marks.js";
 import type { ChatMessage, LostText } from "./messages.js";
 
 /** Fields that others look after, or that say nothing to a model. */
@@ -15,6 +16,13 @@ const OTHERS = [
   "parsed",
 ];
 
+/** A field of message `i`. */
+interface Field {
+  readonly i: number;
+  readonly name: string;
+  readonly value: unknown;
+}
+
 /**
  * Fields that change nothing in a prompt. The name of a result's function isn't one: templates that leave it out have the order of calls, or
  * their ids.
@@ -28,11 +36,12 @@ export function lostFields(
   const fields = messages.flatMap((message, i) =>
     Object.entries(message).flatMap(([name, value]) => (isField(message, name, value) ? [{ i, name, value }] : [])),
   );
-  const named = fields.filter(({ name, value }) => source.includes(name) && typeof value === "string");
-  const written = named.length === 0 ? undefined : run(marked(messages, named))?.toLowerCase();
-  return fields.flatMap(({ i, name, value }) => {
-    const isLost =
-      !source.includes(name) || (typeof value === "string" && written?.includes(markOf(i, name)) === false);
+  const isTried = ({ name, value }: Field): boolean => source.includes(name) && typeof value === "string";
+  const written = fields.some(isTried) ? run(marked(messages, fields, isTried)) : undefined;
+  const marks = written === undefined ? undefined : marksIn(written);
+  return fields.flatMap((field, index) => {
+    const { i, name } = field;
+    const isLost = !source.includes(name) || (isTried(field) && marks?.has(markOf("f", index)) === false);
     if (!isLost) return [];
     const { role } = messages[i]!;
     const problem = `the model's chat template doesn't read the field ${name} of the role ${role}, so the model can't see it`;
@@ -45,15 +54,13 @@ function isField({ role }: ChatMessage, name: string, value: unknown): boolean {
   return value !== "" && value !== false && value !== null && value !== undefined;
 }
 
-/** A word that no template has, in letters only. */
-const markOf = (index: number, name: string): string =>
-  `zqfield${index.toString(36).replace(/\d/g, (digit) => "ghijklmnop"[Number(digit)]!)}${name.toLowerCase()}zq`;
-
 function marked(
   messages: readonly ChatMessage[],
-  fields: readonly { readonly i: number; readonly name: string }[],
+  fields: readonly Field[],
+  isTried: (field: Field) => boolean,
 ): ChatMessage[] {
   const changed = [...messages];
-  for (const { i, name } of fields) changed[i] = { ...changed[i]!, [name]: markOf(i, name) };
+  for (const [index, field] of fields.entries())
+    if (isTried(field)) changed[field.i] = { ...changed[field.i]!, [field.name]: markOf("f", index) };
   return changed;
 }

@@ -1,6 +1,7 @@
 // Finds the texts of messages that a template leaves out.
 import { isDict } from "../../../core/base/dict.js";
 import { textsOfArguments } from "./lost_arguments.js";
+import { markOf, marksIn } from "./marks.js";
 import { type ChatMessage, hasCalls, type LostText, mapTexts, type TextPlace } from "./messages.js";
 
 /** Texts of fewer characters may be in a prompt by chance. */
@@ -26,15 +27,19 @@ export function lostTexts(
   });
   if (areInOrder(texts, prompt, source)) return [];
   const written = run(marked(messages, () => true));
-  const fails = written === undefined;
+  const marks = written === undefined ? undefined : marksIn(written);
   let tried = 0;
   return texts.flatMap(({ text, place }, i) => {
+    if (marks !== undefined && hasMarks(marks, i, place)) return [];
     if (text.length >= TELLING && prompt.includes(text) && !source.includes(text)) return [];
-    if (fails && tried++ >= MAX_TRIED) return [];
+    if (marks === undefined && tried++ >= MAX_TRIED) return [];
     if (place.isCall && writesCall(messages, place, prompt)) return [];
-    const tryOut = fails ? run(marked(messages, (index) => index === i)) : written;
-    if (tryOut === undefined) return []; // the template reads it, for it fails without it
-    return hasMarks(tryOut, i, place) ? [] : [{ ...place, problem: problemOf(messages, place) }];
+    if (marks === undefined) {
+      const tryOut = run(marked(messages, (index) => index === i));
+      if (tryOut === undefined) return []; // the template reads it, for it fails without it
+      if (hasMarks(marksIn(tryOut), i, place)) return [];
+    }
+    return [{ ...place, problem: problemOf(messages, place) }];
   });
 }
 
@@ -55,9 +60,6 @@ function areInOrder(texts: readonly { text: string }[], prompt: string, source: 
   });
 }
 
-const markOf = (index: number, end: string): string =>
-  `zq${end}${index.toString(36).replace(/\d/g, (digit) => "ghijklmnop"[Number(digit)]!)}zq`;
-
 /** Messages with words around the texts that are chosen. */
 function marked(messages: readonly ChatMessage[], chosen: (index: number) => boolean): ChatMessage[] {
   let index = -1;
@@ -65,15 +67,14 @@ function marked(messages: readonly ChatMessage[], chosen: (index: number) => boo
     if (text.trim() === "") return text;
     index += 1;
     if (!chosen(index)) return text;
-    return isCall ? text + markOf(index, "b") : `${markOf(index, "a")} ${text.trim()} ${markOf(index, "b")}`;
+    return isCall ? text + markOf("b", index) : `${markOf("a", index)} ${text.trim()} ${markOf("b", index)}`;
   });
 }
 
 /** Whether the words around a text are there. An assistant's text may lose its start, where its reasoning is. */
-function hasMarks(written: string, index: number, { role, isCall }: TextPlace): boolean {
-  const lower = written.toLowerCase();
-  const hasStart = isCall || role === "assistant" || lower.includes(markOf(index, "a"));
-  return hasStart && lower.includes(markOf(index, "b"));
+function hasMarks(marks: ReadonlySet<string>, index: number, { role, isCall }: TextPlace): boolean {
+  const hasStart = isCall || role === "assistant" || marks.has(markOf("a", index));
+  return hasStart && marks.has(markOf("b", index));
 }
 
 function problemOf(messages: readonly ChatMessage[], { field, role, isCall }: TextPlace): string {
