@@ -64,6 +64,8 @@ const TEMPLATES = {
 const CHANGED = {
   "in upper case": "{{ m.name | upper }}{{ m.content | upper }}",
   "without their reasoning": "{{ m.name }}{{ m.content.split('</think>')[-1] }}",
+  "with calls in upper case":
+    "{{ m.content }}{{ m.tool_calls[0].function.name }}{{ m.tool_calls[0].function.arguments | string | upper }}",
 };
 
 let made = 0;
@@ -84,6 +86,9 @@ for (const [name, body] of Object.entries(CHANGED)) {
       role: i % 2 ? "assistant" : "user",
       name: `name${i}`,
       content: `<think>a${i}</think> ${"heave ".repeat(20)}${i}`,
+      ...(name.includes("calls") && {
+        tool_calls: [{ type: "function", function: { name: `tie${i}`, arguments: { rope: `r${i}` } } }],
+      }),
     }));
   test(`messages ${name}`, () =>
     assertGrowth(chat, (given) => renderChat(template, given, { onWarning: () => {} }), { least: 1000, most: 1000 }));

@@ -286,19 +286,22 @@ test("reasoning that differs under two names is refused", async () => {
   });
 });
 
-test("in a long chat too, exactly the text and the name that a template leaves out are named", async () => {
+test("in a long chat too, exactly the text, name or arguments that a template leaves out are named", async () => {
   const length = 48; // a text needs another word of its own than one 10, 16 or 36 later
   const chat = Array.from({ length }, (_, i) => ({ ...user(`t${i % 7}`), name: `n${i % 5}` }));
+  const called = chat.map((_, i) => calls("a text that is always there", { rope: `r${i % 7}` }));
   for (let lost = 0; lost < length; lost++) {
     const texts = `{% for m in messages %}{{ m.name }}{% if loop.index0 != ${lost} %}{{ m.content }}{% endif %}{% endfor %}`;
     const names = `{% for m in messages %}{{ m.content }}{% if loop.index0 != ${lost} %}{{ m.name | upper }}{% endif %}{% endfor %}`;
-    for (const [template, field] of [
-      [texts, "content"],
-      [names, "name"],
+    const args = `{% for m in messages %}{{ m.content }}{{ m.tool_calls[0].function.name }}{% if loop.index0 != ${lost} %}{{ m.tool_calls[0].function.arguments | string | upper }}{% endif %}{% endfor %}`;
+    for (const [template, messages, field] of [
+      [texts, chat, "content"],
+      [names, chat, "name"],
+      [args, called, "tool_calls[0].function.arguments"],
     ]) {
-      const [, warnings] = await render(template, chat);
+      const [, warnings] = await render(template, messages);
       assert.deepEqual(
-        warnings.map((warning) => /^messages\[\d+\]\.\w+/.exec(warning)?.[0]),
+        warnings.map((warning) => warning.slice(0, warning.indexOf(":"))),
         [`messages[${lost}].${field}`],
       );
       assert.doesNotMatch(warnings[0], /more/);

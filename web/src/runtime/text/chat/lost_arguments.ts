@@ -2,6 +2,7 @@
 import { isDict } from "../../../core/base/dict.js";
 import { Ready } from "../template/values/inputs.js";
 import { Dict } from "../template/values/values.js";
+import { markOf, marksIn } from "./marks.js";
 import type { ChatMessage, LostText } from "./messages.js";
 
 /** The keys and texts in a call's arguments, which may be JSON text, an object or a value of the template. */
@@ -27,7 +28,7 @@ export function lostArguments(
   prompt: string,
   run: (messages: readonly ChatMessage[]) => string | undefined,
 ): LostText[] {
-  const missing: { message: number; call: number; role: string }[] = [];
+  const missing: Call[] = [];
   messages.forEach(({ role, tool_calls: calls }, message) => {
     if (!Array.isArray(calls)) return;
     (calls as readonly unknown[]).forEach((one, call) => {
@@ -35,22 +36,45 @@ export function lostArguments(
       if (texts.length > 0 && !texts.some((text) => prompt.includes(text))) missing.push({ message, call, role });
     });
   });
-  return missing.flatMap(({ message, call, role }) => {
-    const tried = run(messages.map((one, i) => (i === message ? withMark(one, call) : one)));
-    if (tried === undefined || tried.includes(MARK)) return [];
+  const marksWith = (chosen: (index: number) => boolean): ReadonlySet<string> | undefined => {
+    const written = run(marked(messages, missing, chosen));
+    return written === undefined ? undefined : marksIn(written);
+  };
+  const ofAll = missing.length === 0 ? undefined : marksWith(() => true);
+  return missing.flatMap(({ message, call, role }, index) => {
+    const marks = ofAll ?? marksWith((one) => one === index);
+    if (marks === undefined || marks.has(markOf("c", index))) return [];
     const problem = "the model's chat template doesn't write the arguments of this call, so the model can't see them";
     return [{ field: `messages[${message}].tool_calls[${call}].function.arguments`, role, isCall: true, problem }];
   });
 }
 
-const MARK = "zqargumentzq";
+/** Call `call` of message `message`. */
+interface Call {
+  readonly message: number;
+  readonly call: number;
+  readonly role: string;
+}
 
-function withMark(message: ChatMessage, index: number): ChatMessage {
+/** Messages in which the calls that are chosen have a mark as their argument. */
+function marked(
+  messages: readonly ChatMessage[],
+  missing: readonly Call[],
+  chosen: (index: number) => boolean,
+): ChatMessage[] {
+  const changed = [...messages];
+  for (const [index, { message, call }] of missing.entries())
+    if (chosen(index)) changed[message] = withMark(changed[message]!, call, markOf("c", index));
+  return changed;
+}
+
+function withMark(message: ChatMessage, index: number, mark: string): ChatMessage {
   const calls = (message["tool_calls"] as readonly unknown[]).map((call, i) => {
     if (i !== index || !isDict(call)) return call;
-    const marked = typeof argumentsOf(call) === "string" ? JSON.stringify({ [MARK]: MARK }) : { [MARK]: MARK };
+    const given = { [mark]: mark };
+    const args = typeof argumentsOf(call) === "string" ? JSON.stringify(given) : given;
     const called = call["function"];
-    return isDict(called) ? { ...call, function: { ...called, arguments: marked } } : { ...call, arguments: marked };
+    return isDict(called) ? { ...call, function: { ...called, arguments: args } } : { ...call, arguments: args };
   });
   return { ...message, tool_calls: calls };
 }
