@@ -27,3 +27,10 @@ test("quadratic time is found, also beside a linear part that is larger at first
   const { ratio } = await growth(make, async (n) => spin(n * n));
   assert.ok(ratio > MAX_RATIO);
 });
+
+test("a step isn't growth", async () => {
+  const [n] = (await growth(make, (size) => spin(400 * size))).sizes;
+  const step = [make, (size) => spin((size < 2 * n ? 400 : 4000) * size), { least: n, most: n }];
+  assert.ok((await growth(...step)).ratio > MAX_RATIO);
+  await assertGrowth(...step);
+});

@@ -36,13 +36,10 @@ export function lostArguments(
       if (texts.length > 0 && !texts.some((text) => prompt.includes(text))) missing.push({ message, call, role });
     });
   });
-  const marksWith = (chosen: (index: number) => boolean): ReadonlySet<string> | undefined => {
-    const written = run(marked(messages, missing, chosen));
-    return written === undefined ? undefined : marksIn(written);
-  };
-  const ofAll = missing.length === 0 ? undefined : marksWith(() => true);
+  if (missing.length === 0) return [];
+  const ofAll = marksIn(run(marked(messages, missing, () => true)));
   return missing.flatMap(({ message, call, role }, index) => {
-    const marks = ofAll ?? marksWith((one) => one === index);
+    const marks = ofAll ?? marksIn(run(marked(messages, missing, (one) => one === index)));
     if (marks === undefined || marks.has(markOf("c", index))) return [];
     const problem = "the model's chat template doesn't write the arguments of this call, so the model can't see them";
     return [{ field: `messages[${message}].tool_calls[${call}].function.arguments`, role, isCall: true, problem }];

@@ -37,8 +37,7 @@ export function lostFields(
     Object.entries(message).flatMap(([name, value]) => (isField(message, name, value) ? [{ i, name, value }] : [])),
   );
   const isTried = ({ name, value }: Field): boolean => source.includes(name) && typeof value === "string";
-  const written = fields.some(isTried) ? run(marked(messages, fields, isTried)) : undefined;
-  const marks = written === undefined ? undefined : marksIn(written);
+  const marks = fields.some(isTried) ? marksIn(run(marked(messages, fields, isTried))) : undefined;
   return fields.flatMap((field, index) => {
     const { i, name } = field;
     const isLost = !source.includes(name) || (isTried(field) && marks?.has(markOf("f", index)) === false);

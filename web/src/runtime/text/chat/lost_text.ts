@@ -26,20 +26,16 @@ export function lostTexts(
     return text;
   });
   if (areInOrder(texts, prompt, source)) return [];
-  const written = run(marked(messages, () => true));
-  const marks = written === undefined ? undefined : marksIn(written);
+  const ofAll = marksIn(run(marked(messages, () => true)));
   let tried = 0;
   return texts.flatMap(({ text, place }, i) => {
-    if (marks !== undefined && hasMarks(marks, i, place)) return [];
+    if (ofAll !== undefined && hasMarks(ofAll, i, place)) return []; // first, because it searches no prompt
     if (text.length >= TELLING && prompt.includes(text) && !source.includes(text)) return [];
-    if (marks === undefined && tried++ >= MAX_TRIED) return [];
+    if (ofAll === undefined && tried++ >= MAX_TRIED) return [];
     if (place.isCall && writesCall(messages, place, prompt)) return [];
-    if (marks === undefined) {
-      const tryOut = run(marked(messages, (index) => index === i));
-      if (tryOut === undefined) return []; // the template reads it, for it fails without it
-      if (hasMarks(marksIn(tryOut), i, place)) return [];
-    }
-    return [{ ...place, problem: problemOf(messages, place) }];
+    const marks = ofAll ?? marksIn(run(marked(messages, (index) => index === i)));
+    if (marks === undefined) return []; // the template reads it, for it fails without it
+    return hasMarks(marks, i, place) ? [] : [{ ...place, problem: problemOf(messages, place) }];
   });
 }
 

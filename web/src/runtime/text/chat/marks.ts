@@ -7,6 +7,6 @@ type Kind = "a" | "b" | "c" | "f";
 export const markOf = (kind: Kind, index: number): string =>
   `zq${kind}${String(index).replace(/\d/g, (digit) => "ghijklmnop"[Number(digit)]!)}zq`;
 
-/** The marks in a prompt, where they may be in upper case. */
-export const marksIn = (prompt: string): ReadonlySet<string> =>
-  new Set(prompt.toLowerCase().match(/zq[abcf][g-p]+zq/g));
+/** The marks in a prompt, where they may be in upper case; undefined if there is no prompt, because the template failed. */
+export const marksIn = (prompt: string | undefined): ReadonlySet<string> | undefined =>
+  prompt === undefined ? undefined : new Set(prompt.toLowerCase().match(/zq[abcf][g-p]+zq/g));
