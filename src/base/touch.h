@@ -8,9 +8,11 @@ namespace ropewalk {
 
 constexpr int kLineBytes = 64;
 
+inline void touch_line(const void* data) { static_cast<void>(*static_cast<const volatile char*>(data)); }
+
 // Loads one byte of each cache line.
 inline void touch_lines(const char* data, std::ptrdiff_t bytes) {
-  for (std::ptrdiff_t i = 0; i < bytes; i += kLineBytes) static_cast<void>(*static_cast<const volatile char*>(data + i));
+  for (std::ptrdiff_t i = 0; i < bytes; i += kLineBytes) touch_line(data + i);
 }
 
 }  // namespace ropewalk

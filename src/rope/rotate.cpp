@@ -30,9 +30,21 @@ constexpr std::int64_t kPairWork = 8;
 // One choice for each kernel, because kernels differ in how much they compute per byte.
 WalkChoice walk_choices[kRotations][kDTypes];
 
-// For tensors of f32 that fit into a cache, but not into a core's own. 16-bit elements have one way: their time goes into conversions.
+// For f32 in place, whose kernels have an order for each walk, by Rotation: of tensors that are read from memory, and of those that fit
+// into a cache, but not into a core's own.
+WalkChoice streaming_choices[2] = {WalkChoice(Walk::read_ahead, Walk::in_order, Walk::in_steps),
+                                   WalkChoice(Walk::read_ahead, Walk::in_order, Walk::in_steps)};
 WalkChoice cached_choices[2] = {WalkChoice(Walk::in_steps, Walk::in_order), WalkChoice(Walk::in_steps, Walk::in_order)};
 static_assert(static_cast<int>(Rotation::half) == 0 && static_cast<int>(Rotation::interleaved) == 1);
+
+// Null: the usual walk.
+WalkChoice* choice_of(Rotation rotation, DType dtype, std::int64_t bytes) {
+  const int index = static_cast<int>(rotation);
+  if (dtype == DType::f32 && index < 2) {
+    return bytes > kStreamingBytes ? &streaming_choices[index] : bytes > kTrialBytes ? &cached_choices[index] : nullptr;
+  }
+  return bytes > kStreamingBytes ? &walk_choices[index][static_cast<int>(dtype)] : nullptr;
+}
 
 HeadOrder order_of(Walk walk) { return walk == Walk::in_steps ? HeadOrder::steps : HeadOrder::whole; }
 
@@ -81,6 +93,7 @@ class Walker {
       const auto stride = static_cast<std::ptrdiff_t>(target.stride / size_);
       HeadRun run = {span, span, stride, stride, 0, rows.cos + row, rows.sin + row, pairs, heads, order_of(walk)};
       for (int token = 0; token < tokens; ++token, run.cos += pairs, run.sin += pairs) {
+        run.next = token + 1 < tokens ? span + target.token_stride : nullptr;
         kernel_(run);
         run.source = run.target = span += target.token_stride;
       }
@@ -150,14 +163,8 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   const Shape& shape = tensor.shape;
   const bool runs_over_tokens = tensor.layout == Layout::bhtd && shape.tokens != 1;
   const std::int64_t bytes = element_count(shape) * size_of(tensor.dtype);
-  const bool is_streaming = bytes > kStreamingBytes;
-  WalkChoice* choice = nullptr;
-  if (!runs_over_tokens) {  // else runs are too short for prefetchers
-    if (is_streaming) choice = &walk_choices[static_cast<int>(rotation)][static_cast<int>(tensor.dtype)];
-    const bool is_in_place = rotation == Rotation::half || rotation == Rotation::interleaved;
-    if (!is_streaming && bytes > kTrialBytes && is_in_place && tensor.dtype == DType::f32)
-      choice = &cached_choices[static_cast<int>(rotation)];
-  }
+  WalkChoice* choice =
+      runs_over_tokens ? nullptr : choice_of(rotation, tensor.dtype, bytes);  // runs over tokens are too short for prefetchers
   const std::ptrdiff_t pairs = span.size / 2;
   const TensorStrides source = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->source);
   const TensorStrides target = strides_of(tensor, tensor.strides == nullptr ? nullptr : &tensor.strides->target);
@@ -188,7 +195,7 @@ void rotate(const RotateKernels& kernels, Rotation rotation, const HeadTensor& t
   in_parallel(parts, [&](int part, int thread) {
     const auto range = part_range(units, parts, part);
     const int first = static_cast<int>(range.first), last = static_cast<int>(range.last);
-    if (choice == nullptr) return rotate_units(first, last, is_streaming ? Walk::read_ahead : Walk::in_steps);
+    if (choice == nullptr) return rotate_units(first, last, bytes > kStreamingBytes ? Walk::read_ahead : Walk::in_steps);
     for (int unit = first; unit < last; unit += kTrialUnits) {
       // the clock is the caller's: in wasm, helpers can't call JavaScript
       choice->run(std::min(kTrialUnits, last - unit), thread == 0,

@@ -39,6 +39,7 @@ struct HeadRun {
   int pairs;
   int count;
   HeadOrder order = HeadOrder::steps;
+  const void* next = nullptr;  // as many heads that will be rotated next, which a kernel may fetch meanwhile. Null: it doesn't know them
 };
 
 using RotateKernel = void (*)(const HeadRun&);

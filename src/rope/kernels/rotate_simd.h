@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/add_product.h"
+#include "base/touch.h"
 #include "rope/config.h"
 #include "rope/kernels/pair_layout.h"
 #include "rope/kernels/rotate_kernels.h"
@@ -120,18 +121,21 @@ struct SpreadRow {
 };
 
 // Rotates heads of interleaved pairs that share a row, without taking the pairs apart: (x', y') = (x, y) · (cos, cos) + (y, x) · (−sin,
-// sin). A vector is shuffled once, not twice. x · cos + y · (−sin) has the bits of x · cos − y · sin. `Vectors` of the row stay in
-// registers.
-template <class Arithmetic, int Heads, int Vectors, int Pairs>
-inline void rotate_spread(float* heads, std::ptrdiff_t stride, const SpreadRow<Pairs>& row) {
-  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += 4 * Vectors) {
-    v128_t c[Vectors], s[Vectors];
-    for (int k = 0; k < Vectors; ++k) {
+// sin). A vector is shuffled once, not twice. x · cos + y · (−sin) has the bits of x · cos − y · sin. A cache line of the row stays in
+// registers. If `HasNext`, as many lines at `next` are fetched meanwhile, one after the other: processors read ahead along one stream,
+// but on AMD (Zen 3) not along heads in turn.
+template <class Arithmetic, int Heads, bool HasNext, int Pairs>
+inline void rotate_spread(float* heads, std::ptrdiff_t stride, const SpreadRow<Pairs>& row, const float* next) {
+  constexpr int kFloats = kLineBytes / 4, kVectors = kFloats / 4;
+  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += kFloats) {
+    v128_t c[kVectors], s[kVectors];
+    for (int k = 0; k < kVectors; ++k) {
       c[k] = wasm_v128_load(row.cos + i + 4 * k);
       s[k] = wasm_v128_load(row.sin + i + 4 * k);
     }
     ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
-      for (int k = 0; k < Vectors; ++k) {
+      if constexpr (HasNext) touch_line(next + i * Heads + kFloats * head);
+      for (int k = 0; k < kVectors; ++k) {
         float* at = heads + head * stride + i + 4 * k;
         const v128_t xy = wasm_v128_load(at);
         wasm_v128_store(at, Arithmetic::add_product(wasm_f32x4_mul(xy, c[k]), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s[k]));
@@ -163,7 +167,7 @@ int rotate_groups(const HeadRun& run) {
   const bool is_whole = run.order == HeadOrder::whole, are_side_by_side = stride == 2 * Pairs;
   int head = 0;
   if constexpr (std::is_same_v<Pairing, Half>) {
-    if constexpr (Pairs == 64) {  // smaller heads gain nothing
+    if constexpr (Pairs == 64) {  // on Intel, smaller heads gain nothing
       if (is_whole && are_side_by_side) {
         ROPEWALK_ROLLED for (; head + 4 <= count; head += 4, heads += 8 * Pairs) rotate_whole_halves<Arithmetic, 4, Pairs>(heads, cos, sin);
       }
@@ -173,13 +177,16 @@ int rotate_groups(const HeadRun& run) {
     const SpreadRow<Pairs> row(cos, sin);
     if constexpr (Pairs == 64) {
       if (!is_whole && are_side_by_side) {
-        for (; head + 8 <= count; head += 8, heads += 16 * Pairs) rotate_spread<Arithmetic, 8, 4>(heads, 2 * Pairs, row);
+        for (; head + 8 <= count; head += 8, heads += 16 * Pairs) {
+          const float* next = head + 16 <= count ? heads + 16 * Pairs : static_cast<const float*>(run.next);
+          rotate_spread<Arithmetic, 8, true>(heads, 2 * Pairs, row, next == nullptr ? heads : next);
+        }
       }
     }
     if (are_side_by_side) {
       ROPEWALK_ROLLED for (; head + 2 <= count; head += 2, heads += 4 * Pairs) rotate_whole_spread<Arithmetic, 2, Pairs>(heads, row);
     }
-    for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_spread<Arithmetic, 2, 4>(heads, stride, row);
+    for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_spread<Arithmetic, 2, false>(heads, stride, row, nullptr);
   }
   return head;
 }

@@ -14,13 +14,15 @@
 namespace ropewalk {
 namespace {
 
+constexpr int kWalks = 4;
+
 double now = 0;
 double read_clock() { return now; }
 
 // Runs `pieces` pieces, each of which must be covered once and in order. `duration(walk)` is how long one of its elements takes. Returns
 // the number of elements that went each way.
 std::vector<int> run_pieces(WalkChoice& choice, int pieces, int count, const std::function<double(Walk)>& duration) {
-  std::vector<int> elements(3);
+  std::vector<int> elements(kWalks);
   for (int piece = 0; piece < pieces; ++piece) {
     int covered = 0;
     choice.run(count, true, [&](int first, int last, Walk walk) {
@@ -39,7 +41,7 @@ constexpr int kReadAhead = static_cast<int>(Walk::read_ahead), kInOrder = static
 
 TEST(WalkChoice, ReadsAheadWithoutAClock) {
   WalkChoice choice;
-  EXPECT_EQ(run_pieces(choice, 100, 7, [](Walk) { return 1.0; }), (std::vector<int>{0, 700, 0}));
+  EXPECT_EQ(run_pieces(choice, 100, 7, [](Walk) { return 1.0; }), (std::vector<int>{0, 700, 0, 0}));
 }
 
 TEST(WalkChoice, TakesTheFasterWalk) {
@@ -52,6 +54,30 @@ TEST(WalkChoice, TakesTheFasterWalk) {
       EXPECT_EQ(run_pieces(choice, 10, count, duration)[faster], 10 * count);
     }
   }
+}
+
+TEST(WalkChoice, TakesTheFastestOfThree) {
+  const ClockGuard guard(read_clock);
+  const Walk walks[] = {Walk::read_ahead, Walk::in_order, Walk::in_steps};
+  for (const Walk fastest : walks) {
+    for (const Walk slowest : walks) {
+      if (slowest == fastest) continue;
+      WalkChoice choice(walks[0], walks[1], walks[2]);
+      const auto duration = [&](Walk walk) { return walk == fastest ? 1.0 : walk == slowest ? 2.0 : 1.5; };
+      run_pieces(choice, 4 * 32, 8, duration);
+      EXPECT_EQ(run_pieces(choice, 10, 8, duration)[static_cast<int>(fastest)], 80);
+      run_pieces(choice, 40 * 64, 8, [&](Walk walk) { return walk == slowest ? 1.0 : 2.0; });
+      EXPECT_EQ(run_pieces(choice, 10, 8, [](Walk) { return 1.0; })[static_cast<int>(slowest)], 80);
+    }
+  }
+}
+
+// A trial of four pieces in each of two pairs of walks: half of one goes the other way.
+TEST(WalkChoice, TrialsOfThreeTakeASmallPart) {
+  const ClockGuard guard(read_clock);
+  WalkChoice choice(Walk::read_ahead, Walk::in_order, Walk::in_steps);
+  const std::vector<int> elements = run_pieces(choice, 192, 32, [](Walk walk) { return walk == Walk::read_ahead ? 1.0 : 9.0; });
+  EXPECT_EQ(elements[kInOrder] + elements[static_cast<int>(Walk::in_steps)], 2 * 8 * 16 + 2 * 16);
 }
 
 TEST(WalkChoice, TrialsTakeASmallPart) {
