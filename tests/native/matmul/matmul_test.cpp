@@ -76,11 +76,14 @@ struct Product {
   Guarded<float> x;
 };
 
-TEST(Matmul, HasTheSameBitsInSimdPackedOrNot) {
+TEST(Matmul, HasTheSameBitsInSimdPackedOrNotAndWritesNothingElse) {
   for (const Case& c : every_case()) {
     SCOPED_TRACE(name_of(c));
     Product product(c);
     const Guarded<float> expected = product.of(c, kScalarMatmulKernels, false);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (static_cast<int>(i % c.out_stride()) >= c.rows) ASSERT_EQ(expected[i], kUntouched);
+    }
     ASSERT_TRUE(product.of(c, kScalarMatmulKernels, true).same_bits(expected));
     ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, false).same_bits(expected));
     ASSERT_TRUE(product.of(c, kWasmSimdMatmulKernels, true).same_bits(expected));
@@ -119,18 +122,6 @@ TEST(Matmul, IsTheSumOfProductsWithinItsRounding) {
         }
         ASSERT_NEAR(out[t * c.out_stride() + r], exact, bound) << "row " << r << ", token " << t;
       }
-    }
-  }
-}
-
-TEST(Matmul, WritesNothingBetweenTheTokens) {
-  for (const Case& c : every_case()) {
-    SCOPED_TRACE(name_of(c));
-    Product product(c);
-    const Guarded<float> out = product.of(c, kWasmSimdMatmulKernels, true);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      if (static_cast<int>(i % c.out_stride()) < c.rows) continue;
-      ASSERT_EQ(out[i], kUntouched);
     }
   }
 }
