@@ -1,5 +1,5 @@
 // Builds the apps in app/ with a bundler, runs them in a browser, and checks what they show. Each app gets a folder with the packed package
-// installed.
+// installed, which is installed once for all of them and copied.
 import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,8 +21,20 @@ const BOTH_BUILDS = { simd: rotatedBy("simd"), relaxed: rotatedBy("relaxed") };
 /** What an app shows that asks for three threads. */
 const THREADS = { "in the page": "3", "in a worker": "3" };
 
-/** Calls `use` with the folder of an app and an output folder next to it. */
-async function withApp(entry, use) {
+/** Calls `use` with a folder in which the package is installed. */
+async function withPackage(use) {
+  const folder = await makeFolder();
+  try {
+    await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    await installPackage(folder);
+    await use(folder);
+  } finally {
+    await removeFolder(folder);
+  }
+}
+
+/** Calls `use` with the folder of an app, in which all of `installed` is, and an output folder next to it. */
+async function withApp(entry, installed, use) {
   const parent = await makeFolder();
   const [app, out] = [join(parent, "app"), join(parent, "out")];
   try {
@@ -35,8 +47,7 @@ async function withApp(entry, use) {
     await mkdir(join(app, "public")); // Vite copies the files of this folder unchanged
     if (entry === "model_worker")
       await cp(join(root, "tests", "golden", "tiny_models", "llama", "model.gguf"), join(app, "public", "model.gguf"));
-    await writeFile(join(app, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    await installPackage(app);
+    await cp(installed, app, { recursive: true });
     await use({ app, out });
   } finally {
     await removeFolder(parent);
@@ -159,16 +170,18 @@ const ENTRIES = Object.keys(checks);
  */
 export function testApps(bundler, rows) {
   test(bundler, (t) =>
-    withBrowser("chromium", async (browser) => {
-      for (const { title, entry, build, serve: develop, ...expected } of rows) {
-        const runRow = async ({ app, out }) => {
-          if (develop !== undefined) return checkServed(browser, entry, app, develop);
-          await build({ app, out });
-          await checks[entry](await run(browser, entry, out), { app, out, built: await filesOf(out), ...expected });
-        };
-        await t.test(title, () => withApp(entry, runRow));
-      }
-    }),
+    withPackage((installed) =>
+      withBrowser("chromium", async (browser) => {
+        for (const { title, entry, build, serve: develop, ...expected } of rows) {
+          const runRow = async ({ app, out }) => {
+            if (develop !== undefined) return checkServed(browser, entry, app, develop);
+            await build({ app, out });
+            await checks[entry](await run(browser, entry, out), { app, out, built: await filesOf(out), ...expected });
+          };
+          await t.test(title, () => withApp(entry, installed, runRow));
+        }
+      }),
+    ),
   );
 }
 
