@@ -16,7 +16,7 @@ const LEAST_MS = process.env.ROPEWALK_CASES === undefined ? 2 : 20;
 const NOISE_MS = 1;
 /** How often each size is measured at most, while the times grow too fast. */
 const ATTEMPTS = 20;
-/** The same at larger sizes, where noise counts less. */
+/** The same at four times the size, where noise counts less. */
 const LATER_ATTEMPTS = 5;
 
 // Threads that collect garbage would slow the first milliseconds of each call.
@@ -47,12 +47,12 @@ async function timed(run, input) {
  * @param make - the input of a size
  * @param run - what is measured. It may return a promise. What it throws is thrown.
  * @param options.least, options.most - sizes between which the smallest of the three is chosen
- * @returns `{ sizes, times, ratio }`: by how much twice the size takes longer, as the mean of all steps
+ * @returns `{ sizes, times, ratio }`: by how much twice the size takes longer, as the mean of both steps
  */
 export async function growth(make, run, { least = 16, most = 100_000 } = {}) {
   for (let n = least; ; n *= 2) {
     if (n < most && !(await takesLong(run, make(n)))) continue;
-    const measured = await measure(make, run, [n, 2 * n, 4 * n]);
+    const measured = await measure(make, run, n);
     // The engine may compile the code meanwhile, so that the smallest size can't be told from the timer any more.
     if (n >= most || measured.times[0] >= LEAST_MS) return measured;
   }
@@ -64,8 +64,8 @@ async function takesLong(run, input) {
   return true;
 }
 
-/** Each of the sizes is twice the one before. */
-async function measure(make, run, sizes, attempts = ATTEMPTS) {
+async function measure(make, run, n, attempts = ATTEMPTS) {
+  const sizes = [n, 2 * n, 4 * n];
   const inputs = sizes.map(make);
   for (let i = 0; i < 2; i++) await timed(run, inputs[0]); // warms up
   const times = sizes.map(() => Infinity);
@@ -74,19 +74,18 @@ async function measure(make, run, sizes, attempts = ATTEMPTS) {
   for (let attempt = 0; attempt < attempts && ratio > MAX_RATIO; attempt++) {
     for (const [i, input] of inputs.entries()) times[i] = Math.min(times[i], await timed(run, input));
     const counted = times.map((time) => time + NOISE_MS);
-    ratio = (counted.at(-1) / counted[0]) ** (1 / (sizes.length - 1));
+    ratio = Math.sqrt(counted[2] / counted[0]);
   }
   return { sizes, times, ratio };
 }
 
 /**
- * Throws an error if twice the size takes more than {@link MAX_RATIO} times as long, also from four to eight times the size: a step, such as work that
- * begins at a certain length, isn't growth.
+ * Throws an error if twice the size takes more than {@link MAX_RATIO} times as long, also at four times the size: a step, such as work that begins at
+ * a certain length, isn't growth.
  */
 export async function assertGrowth(make, run, options) {
   let measured = await growth(make, run, options);
-  const n = measured.sizes[0];
-  if (measured.ratio > MAX_RATIO) measured = await measure(make, run, [4 * n, 8 * n], LATER_ATTEMPTS);
+  if (measured.ratio > MAX_RATIO) measured = await measure(make, run, 4 * measured.sizes[0], LATER_ATTEMPTS);
   const { sizes, times, ratio } = measured;
   const shown = sizes.map((n, i) => `${times[i].toFixed(1)} ms for ${n}`).join(", ");
   if (process.env.SHOW) console.log(shown, ratio.toFixed(2));
