@@ -24,7 +24,8 @@ inline void computed_here(v128_t& a, v128_t& b) {
 }
 
 // Compilers don't know that this address is the one of before, so they load from there again what they would keep on the stack.
-inline void loaded_again(float*& address) {
+template <class T>
+inline void loaded_again(T*& address) {
 #ifdef __wasm__
   asm("" : "+r"(address));
 #else

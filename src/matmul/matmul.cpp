@@ -27,11 +27,19 @@ float unit_of(const WeightMatrix& weights) { return std::ldexp(1.0f, -weights.ex
 // An exponent above 0 is only for panels without infinity and NaN.
 bool is_surely_finite(const WeightMatrix& weights) { return weights.exponent > 0; }
 
-// Without the call of a function, outside of wasm, that compilers make of std::fill_n.
+// Without the calls of functions, outside of wasm, that compilers make of std::fill_n and std::copy_n.
 void clear(float* sums, int count) {
   v128_t zero = wasm_i32x4_splat(0);
   computed_here(zero);
   for (int i = 0; i < count; i += kPanelRows) store8(sums + i, {zero, zero});
+}
+
+void copy(const float* sums, int count, float* to) {
+  for (int i = 0; i < count; i += kPanelRows) {
+    F32x8 rows = load8(sums + i);
+    computed_here(rows.low, rows.high);
+    store8(to + i, rows);
+  }
 }
 
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
@@ -64,9 +72,10 @@ class PanelProduct {
         x_(x),
         format_(static_cast<int>(weights.format)),
         sums_per_token_(sums_per_token(is_float(weights.format))),
+        row_bytes_(weight_row_bytes(weights.format, weights.columns)),
         kernels_(kernels),
         unit_(unit_of(weights)),
-        end_(bytes_of(weights, weights.packed_rows)),
+        end_(row_at(weights.packed_rows)),
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
         two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
 
@@ -76,10 +85,10 @@ class PanelProduct {
   // Computes the sums of packed panels and tokens [token, token + count).
   void add_in_turns(const PanelRows& rows, int token, int count) {
     int panels = 0;
-    rows.each_panel([&](int panel, int, int) { clear_sums(panel, count), ++panels; });
+    rows.each_panel([&](int panel, int, int) { clear(sums_[panel], count * sums_per_token_), ++panels; });
     const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0;
-    const PanelPart first = {bytes_of(weights_, rows.first), weights_.columns, unit_, end_};
-    const PanelParts parts = {first, panels, bytes_of(weights_, rows.apart) - bytes_of(weights_, 0), sums_[1] - sums_[0]};
+    const PanelPart first = {row_at(rows.first), weights_.columns, unit_, end_};
+    const PanelParts parts = {first, panels, static_cast<std::ptrdiff_t>(rows.apart * row_bytes_), sums_[1] - sums_[0]};
     for (int t = 0; t < fours; t += kTileTokens)
       kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_[0] + t * sums_per_token_);
     float* const sums = sums_[0] + fours * sums_per_token_;
@@ -104,14 +113,13 @@ class PanelProduct {
   // Computes the sums of eight rows, or the last few, as those of panel `panel_of_sums`: with tiles, or of rows that aren't packed.
   void add_panel(int panel_of_sums, int row, int rows, int token, int count) {
     float* const sums = sums_[panel_of_sums];
-    clear_sums(panel_of_sums, count);
+    clear(sums, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_);
     const bool is_packed = row < weights_.packed_rows;
-    const std::uint8_t* from = bytes_of(weights_, row);
-    const std::size_t row_bytes = weight_row_bytes(weights_.format, weights_.columns);
+    const std::uint8_t* from = row_at(row);
     for (int column = 0; column < weights_.columns; column += kChunkColumns) {
       const int columns = std::min(kChunkColumns, weights_.columns - column);
       const std::size_t before = weight_row_bytes(weights_.format, column);
-      if (!is_packed) pack_panel(weights_.format, from + before, row_bytes, rows, columns, packed_);
+      if (!is_packed) pack_panel(weights_.format, from + before, row_bytes_, rows, columns, packed_);
       const PanelPart part =
           is_packed ? PanelPart{from + before * kPanelRows, columns, unit_, end_} : PanelPart{packed_, columns, 1, std::end(packed_)};
       if (x_.in_tiles()) {
@@ -123,7 +131,7 @@ class PanelProduct {
     }
   }
 
-  void clear_sums(int panel, int tokens) { clear(sums_[panel], (tokens + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_); }
+  const std::uint8_t* row_at(int row) const { return static_cast<const std::uint8_t*>(weights_.data) + row * row_bytes_; }
 
   void write_panel(int panel, int token, int rows, const float* bias, float* out) const {
     const F32x8 sums = joined(is_float(weights_.format), sums_[panel] + token * sums_per_token_);
@@ -136,9 +144,9 @@ class PanelProduct {
   // Adds the products with a token. A panel with infinity or NaN doesn't change how the others are multiplied.
   [[gnu::noinline]] void add_token(const PanelParts& panels, const TokenRows& x, float* sums) {
     float before[kPanelsTogether][sums_per_token(true)];
-    for (int i = 0; i < panels.count; ++i) std::copy_n(sums + i * panels.sums_apart, sums_per_token_, before[i]);
+    for (int i = 0; i < panels.count; ++i) copy(sums + i * panels.sums_apart, sums_per_token_, before[i]);
     if (kernels_.token[format_](panels, x, sums)) return;
-    for (int i = 0; i < panels.count; ++i) std::copy_n(before[i], sums_per_token_, sums + i * panels.sums_apart);
+    for (int i = 0; i < panels.count; ++i) copy(before[i], sums_per_token_, sums + i * panels.sums_apart);
     if (panels.count == 1) return static_cast<void>(kScalarMatmulKernels.token[format_](panels, x, sums));
     PanelPart panel = panels.first;
     for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart)
@@ -148,6 +156,7 @@ class PanelProduct {
   const WeightMatrix& weights_;
   Activations& x_;
   int format_, sums_per_token_;
+  std::size_t row_bytes_;
   const MatmulKernels& kernels_;
   float unit_;
   const std::uint8_t* end_;  // of packed rows

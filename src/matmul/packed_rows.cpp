@@ -13,7 +13,8 @@ namespace {
 
 // Number of fields in each run of a block. A whole row of floats is treated as one block.
 struct Runs {
-  Runs(WeightFormat of, int columns) : format(of), shape(block_shape(of)), blocks(columns / shape.elements), repeat(1) {
+  Runs(WeightFormat of, int columns)
+      : format(of), shape(block_shape(of)), blocks(columns / shape.elements), repeat(1), signs(flipped_signs()) {
     if (shape.elements == 1) {
       repeat = blocks;
       blocks = 1;
@@ -28,6 +29,7 @@ struct Runs {
   BlockShape shape;
   int blocks;
   int repeat;
+  std::uint32_t signs;  // flipped_signs()
 };
 
 // Interleaves four words of eight rows: v[2 · i] and v[2 · i + 1] become word i of rows 0 to 3 and of rows 4 to 7.
@@ -88,7 +90,7 @@ void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_by
     std::uint8_t* const words = panel;
     pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
     for (int row = 0; row < kPanelRows; row += 2) {
-      to_panel_bits(runs.format, Words<std::uint64_t>(words + row * 4, kPanelRows * 4));
+      to_panel_bits(runs.format, runs.signs, Words<std::uint64_t>(words + row * 4, kPanelRows * 4));
     }
     pack_run<2>(weights, row_bytes, rows, runs.trailing_halves(), panel);
   }
@@ -115,7 +117,7 @@ void unpack_panel_row(WeightFormat format, const std::uint8_t* panel, int row, i
     unpack_run<2>(panel, row, runs.leading_halves(), out);
     std::uint8_t* const words = out;
     unpack_run<4>(panel, row, runs.words(), out);
-    from_panel_bits(format, Words<std::uint32_t>(words, 4));
+    from_panel_bits(format, runs.signs, Words<std::uint32_t>(words, 4));
     unpack_run<2>(panel, row, runs.trailing_halves(), out);
   }
 }

@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __wasm_relaxed_simd__
+#include "base/relaxed_simd.h"
+#endif
 #include "matmul/joined_quants.h"
 #include "matmul/weight_format.h"
 
 namespace ropewalk {
 
-// Whether the second of each two bytes of q8_0 stays signed. Products of words are faster then (JoinedDot in kernels/matmul_integer_dot.h),
-// but relaxed products read all bytes alike.
+// Which sign bits of four bytes of q8_0 panels flip. If the second of each two bytes stays signed, products of words are faster (JoinedDot
+// in kernels/matmul_integer_dot.h), but relaxed products, where an engine's read eight bits, read all bytes alike.
+inline std::uint32_t flipped_signs() {
+  constexpr std::uint32_t kOfEvens = 0x00800080;
 #ifdef __wasm_relaxed_simd__
-constexpr bool kOddsAreSigned = false;
-#else
-constexpr bool kOddsAreSigned = true;
+  if (relaxed_sign() != RelaxedSign::neither) return 0x80808080;
 #endif
+  return kOfEvens;
+}
 
 // The steps between a block's words and those of a panel, for one row (Word is 32 bits) or two rows next to each other (64 bits). Words are
 // `stride` bytes apart.
@@ -33,9 +38,9 @@ class Words {
   // `bits` for each row.
   static constexpr Word each(std::uint32_t bits) { return static_cast<Word>(bits * 0x100000001u); }
 
-  // Makes signed bytes unsigned, all or the first of each two, and back.
-  void add_128(int count) {
-    for (int i = 0; i < count; ++i) store(i, load(i) ^ each(kOddsAreSigned ? 0x00800080 : 0x80808080));
+  // Makes signed bytes unsigned, and back.
+  void flip(std::uint32_t signs, int count) {
+    for (int i = 0; i < count; ++i) store(i, load(i) ^ each(signs));
   }
 
   // Bit 4 · u + b of a word becomes bit u of byte b.
@@ -170,10 +175,11 @@ class Words {
   int stride_;
 };
 
+// `signs` are those of flipped_signs().
 template <class Word>
-void to_panel_bits(WeightFormat format, Words<Word> words) {
+void to_panel_bits(WeightFormat format, std::uint32_t signs, Words<Word> words) {
   switch (format) {
-    case WeightFormat::q8_0: return words.add_128(8);
+    case WeightFormat::q8_0: return words.flip(signs, 8);
     case WeightFormat::q5_0:
     case WeightFormat::q5_1: return words.join_q5();
     case WeightFormat::q1_0: return words.spread_bits(4);
@@ -185,14 +191,14 @@ void to_panel_bits(WeightFormat format, Words<Word> words) {
   }
 }
 
-inline void from_panel_bits(WeightFormat format, Words<std::uint32_t> words) {
+inline void from_panel_bits(WeightFormat format, std::uint32_t signs, Words<std::uint32_t> words) {
   switch (format) {
     case WeightFormat::q5_0:
     case WeightFormat::q5_1: return words.split_q5();
     case WeightFormat::q5_k: return words.split_q5_k();
     case WeightFormat::q6_k: return words.split_q6_k();
     case WeightFormat::q1_0: return words.join_bits(4);
-    default: return to_panel_bits(format, words);  // the others are their own inverse
+    default: return to_panel_bits(format, signs, words);  // the others are their own inverse
   }
 }
 

@@ -22,17 +22,18 @@ namespace ropewalk {
 constexpr int turns_of(int tokens) { return tokens == kTileTokens ? kTileTokens : 1; }
 
 // Adds the products of `Count` units of a plane, from unit `First`, to the latest sums.
-template <class Dot, class Block, int Part, int Plane, int First, int Count, int Tokens>
-ROPEWALK_INLINE inline void add_plane(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
-                                      const TokenDistances& distances, v128_t (&sums)[Tokens][2]) {
+template <class Dot, class Block, int Plane, int First, int Count, int Tokens>
+ROPEWALK_INLINE inline void add_plane(const Block (&blocks)[2], int outer, const typename Dot::Element* x, const TokenDistances& distances,
+                                      v128_t (&sums)[Tokens][2]) {
   constexpr int kStepElements = turns_of(Tokens) * Dot::kElementsPerStep, kStepsTogether = Block::kElements == 32 ? 1 : Dot::kUnitSteps;
   unrolled<Dot::kUnitSteps / kStepsTogether>([&]<int FirstStep>() ROPEWALK_INLINE {
     typename Dot::template Latest<Tokens> latest(sums);
     const typename Dot::Element* from = x + FirstStep * kStepElements;
     ROPEWALK_ROLLED
     for (int i = First; i < First + Count; ++i, from += Dot::kUnitSteps * kStepElements) {
-      const v128_t low = blocks[0].template plane<Part, Plane>(outer, run, i);
-      const v128_t high = blocks[1].template plane<Part, Plane>(outer, run, i);
+      const auto unit = [&](const Block& block)
+                            ROPEWALK_INLINE { return Block::template plane_of<Plane>(block.words(outer, 0) + i * 4 * kPanelRows, outer); };
+      const v128_t low = unit(blocks[0]), high = unit(blocks[1]);
       unrolled<kStepsTogether>([&]<int I>() ROPEWALK_INLINE {
         constexpr int kStep = FirstStep + I;
         add_tile_step<Dot>(latest.sums, Dot::template weights_of_step<kStep, Block>(low), Dot::template weights_of_step<kStep, Block>(high),
@@ -68,12 +69,12 @@ template <class Dot, class Block, int Part, int Tokens>
 ROPEWALK_INLINE inline void add_run_of_few(const Block (&blocks)[2], int outer, int run, const typename Dot::Element* x,
                                            const TokenDistances& distances, v128_t (&sums)[Tokens][2]) {
   constexpr int kRunUnits = kUnits / Block::kRuns;
-  if constexpr (requires { Block::kPlaneUnits; }) {
+  if constexpr (kHasPlanes<Block> && Block::kRuns == 1) {
     constexpr int kCount = std::min(Block::kPlaneUnits, Dot::template kTogether<Block>);
     unrolled<kRunUnits / kCount>([&]<int Loop>() ROPEWALK_INLINE {
-      constexpr int kFirst = Loop * kCount, kPlane = kFirst / Block::kPlaneUnits;
-      add_plane<Dot, Block, Part, kPlane, kFirst % Block::kPlaneUnits, kCount>(
-          blocks, outer, run, x + kFirst * Dot::kUnitSteps * Dot::kElementsPerStep * turns_of(Tokens), distances, sums);
+      constexpr int kFirst = Loop * kCount, kPlane = Part * kPlanes<Block> / Block::kParts + kFirst / Block::kPlaneUnits;
+      add_plane<Dot, Block, kPlane, kFirst % Block::kPlaneUnits, kCount>(
+          blocks, outer, x + kFirst * Dot::kUnitSteps * Dot::kElementsPerStep * turns_of(Tokens), distances, sums);
     });
   } else {
     constexpr int kCount = std::min(kRunUnits, Dot::template kTogether<Block>);
@@ -144,14 +145,15 @@ void quantized_few(const PanelParts& panels, const TokenRows& x, float* sums) {
   const Scales scales = Scales::finite(part);
   const int turn = columns_in_turn<Block>(part);
   const QuantizedRow row = x.quantized;
-  const auto add = [&](int start, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
+  const auto add = [&](int start, const Turn<float>(&turns)[1]) ROPEWALK_INLINE {
+    auto [weights, to] = turns[0];
     const int inputs = start * turns_of(Tokens), groups = inputs / kActivationGroup;
     NextInputs<Dot> next = {Dot::elements(row) + inputs, row.scales + groups, row.sums + 2 * groups,
                             Dot::template kOffsetsEven<Block> ? row.even_offsets + groups : nullptr};
     for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes)
       add_block_of_few<Arithmetic, Dot, Block, Tokens>(part, weights, scales, distances, next, to);
   };
-  each_turn(panels, turn, turn / Block::kElements * kBytes, sums, panels.sums_apart, add);
+  each_turn<1>(panels, turn, turn / Block::kElements * kBytes, sums, panels.sums_apart, add);
 }
 
 }  // namespace ropewalk

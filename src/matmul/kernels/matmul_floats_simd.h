@@ -110,10 +110,10 @@ bool float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   each_sum([](F32x8& values, const float* from) ROPEWALK_INLINE { values = load_sums<Column::kEvenOdd>(from); });
   const int columns = panels.first.columns;
   constexpr int kBytes = kColumnsInTurn * kPanelRows * sizeof(typename Column::Element);
-  const auto add = [&](int first, const std::uint8_t* weights, F32x8(*to)[kPartialSums]) ROPEWALK_INLINE {
-    add_columns<Arithmetic>(weights, x.floats + first, std::min(kColumnsInTurn, columns - first), rows, *to);
+  const auto add = [&](int first, const Turn<F32x8[kPartialSums]>(&turns)[1]) ROPEWALK_INLINE {
+    add_columns<Arithmetic>(turns[0].weights, x.floats + first, std::min(kColumnsInTurn, columns - first), rows, *turns[0].sums);
   };
-  each_turn(panels, kColumnsInTurn, kBytes, partial, 1, add);
+  each_turn<1>(panels, kColumnsInTurn, kBytes, partial, 1, add);
   each_sum([](const F32x8& values, float* to) ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(to, values); });
   return rows.were_finite();
 }

@@ -3,7 +3,9 @@
 // Each format is a struct over four rows of one block. Groups of 32 columns whose quants come from the same words are parts of one another:
 // group = outer · kParts + Part. A group has kRuns runs that are unpacked one after another, of 32 / kRuns columns. The members are
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
-// - plane<Part, Plane>(outer, run, i), in formats whose units are unpacked in the same way: unit Plane · kPlaneUnits + i,
+// - words(outer, run) and plane_of<Plane>(word, outer), in formats whose units are unpacked in the same way: the address of a run's words,
+// and
+//   unit i of a plane from the address of word i. Each plane has kPlaneUnits units, and the planes of a part follow one another,
 // - kUnitOrder, in some: units that share words follow one another,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
@@ -24,7 +26,6 @@
 #include "matmul/kernels/matmul_kernels.h"
 #include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/packed_rows.h"
-#include "matmul/panel_bits.h"
 #include "matmul/weight_format.h"
 
 namespace ropewalk {
@@ -51,9 +52,10 @@ class PanelFields {
     if (!scales_.are_finite) return half_bits_to_float(bits, scales_.bias);
     return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(bits, 13), lanes(kLanes.f16_bits)), scales_.bias);
   }
-  // The 32-bit word at the same kind of offset.
-  ROPEWALK_INLINE v128_t word(int halves, int words) const {
-    return wasm_v128_load(block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 16);
+  // The 32-bit word at the same kind of offset, and its address.
+  ROPEWALK_INLINE v128_t word(int halves, int words) const { return wasm_v128_load(word_at(halves, words)); }
+  ROPEWALK_INLINE const std::uint8_t* word_at(int halves, int words) const {
+    return block_ + (halves * 2 + words * 4) * kPanelRows + half_ * 16;
   }
 
  private:
@@ -104,6 +106,15 @@ constexpr int unit_at(int step) {
   return Block::kElements == 32 ? step / 2 + step % 2 * 4 : step;
 }
 
+template <class Block>
+constexpr bool kHasPlanes = requires {
+  Block::kPlaneUnits;
+};
+
+// Number of planes of a run, those of all parts.
+template <class Block>
+constexpr int kPlanes = Block::kParts* kActivationGroup / 4 / Block::kRuns / Block::kPlaneUnits;
+
 // Table entries by index, 0 to 15.
 inline v128_t looked_up(const LaneConstants::Bytes& table, v128_t indices) {
 #ifdef __wasm_relaxed_simd__
@@ -127,34 +138,46 @@ struct SimpleBlock {
   PanelFields fields;
 };
 
-struct BlockQ8_0 : SimpleBlock<128, 255> {
+template <bool SignedOdds>
+struct BlockOfBytes : SimpleBlock<128, 255> {
   static constexpr WeightFormat kFormat = WeightFormat::q8_0;
   using SimpleBlock::SimpleBlock;
-  static constexpr bool kSignedOdds = kOddsAreSigned;
+  static constexpr bool kSignedOdds = SignedOdds;
   static constexpr int kPlaneUnits = 8;
   static constexpr int kQuantsAt = 2;  // bytes of a row before its quants, which are stored as tiles read them
-  template <int, int>
-  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
-    return fields.word(1, i);
+  template <int>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int) {
+    return wasm_v128_load(word);
   }
+  ROPEWALK_INLINE const std::uint8_t* words(int, int) const { return fields.word_at(1, 0); }
   template <int, int Unit>
   ROPEWALK_INLINE v128_t quants(int, int) const {
     return fields.word(1, Unit);
   }
 };
 
+// In the relaxed build, whether odds are signed depends on the engine.
+#ifdef __wasm_relaxed_simd__
+using BlockQ8_0 = BlockOfBytes<false>;
+using BlockQ8_0OfWords = BlockOfBytes<true>;
+#else
+using BlockQ8_0 = BlockOfBytes<true>;
+#endif
+
 template <WeightFormat Format, int Offset, bool Minimums>
 struct BlockOfNibbles : SimpleBlock<Offset, 15, Minimums> {
   static constexpr WeightFormat kFormat = Format;
   static constexpr int kPlaneUnits = 4;
+  static constexpr int kHalves = Minimums ? 2 : 1;
   using SimpleBlock<Offset, 15, Minimums>::SimpleBlock;
-  template <int, int Plane>
-  ROPEWALK_INLINE v128_t plane(int, int, int i) const {
-    return bits_from<4 * Plane>(this->fields.word(Minimums ? 2 : 1, i), kLanes.bits_0_3);
+  template <int Plane>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int) {
+    return bits_from<4 * Plane>(wasm_v128_load(word), kLanes.bits_0_3);
   }
+  ROPEWALK_INLINE const std::uint8_t* words(int, int) const { return this->fields.word_at(kHalves, 0); }
   template <int, int Unit>
-  ROPEWALK_INLINE v128_t quants(int, int) const {
-    return plane<0, Unit / 4>(0, 0, Unit % 4);
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
+    return plane_of<Unit / 4>(this->fields.word_at(kHalves, Unit % 4), outer);
   }
 };
 using BlockQ4_0 = BlockOfNibbles<WeightFormat::q4_0, 8, false>;
@@ -235,9 +258,15 @@ struct BlockTQ2_0 {
 
   BlockTQ2_0(const std::uint8_t* block, int half, const Scales& scales)
       : fields(block, half, scales), block_scale(fields.half_floats(0, 16)) {}
+  static constexpr int kPlaneUnits = 8;
+  template <int Plane>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int) {
+    return bits_from<2 * Plane>(wasm_v128_load(word), kLanes.bits_0_1);
+  }
+  ROPEWALK_INLINE const std::uint8_t* words(int outer, int) const { return fields.word_at(0, 8 * outer); }
   template <int Part, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int) const {
-    return bits_from<2 * Part>(fields.word(0, 8 * outer + Unit), kLanes.bits_0_1);
+    return plane_of<Part>(fields.word_at(0, 8 * outer + Unit), outer);
   }
   v128_t scale(int) const { return block_scale; }
 

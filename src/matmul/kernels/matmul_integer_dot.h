@@ -119,7 +119,7 @@ struct WordDot {
 // The same for tokens that lie alone, whose words are joined. Bytes a and b, the second signed, are the word a + 256 b. So
 // a x + b y = (a + 256 b) x + b (y - 256 x): only the second byte has to be taken out of the word.
 struct JoinedDot : WordDot {
-  static constexpr bool kAddsInPairs = true;
+  static constexpr bool kAddsInWords = true;
   template <class Block>
   static constexpr bool kOffsetsEven = Block::kOffset == 128;
 
@@ -165,7 +165,7 @@ struct RelaxedByteDot {
   static constexpr int kTileOffset = kOffset<Block>;
   template <class Block>
   static constexpr bool kOffsetsEven = false;
-  static constexpr bool kSubtractsOffsets = false, kAddsInPairs = false;
+  static constexpr bool kSubtractsOffsets = false, kAddsInWords = false;
   template <class Block>
   static constexpr bool kReadsPanel = !Flip && requires {
     Block::kQuantsAt;

@@ -33,9 +33,15 @@ struct BlockQ2K : BlockOf16<0, 3, true> {
       for (int j = 0; j < 2; ++j) pairs[2 * i + j] = pairs_of(byte_of_lanes(bytes, 2 * j), byte_of_lanes(bytes, 2 * j + 1));
     }
   }
+  static constexpr int kPlaneUnits = 4;
+  template <int Plane>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int) {
+    return bits_from<2 * Plane>(wasm_v128_load(word), kLanes.bits_0_1);
+  }
+  ROPEWALK_INLINE const std::uint8_t* words(int outer, int run) const { return fields.word_at(0, 4 + 8 * outer + 4 * run); }
   template <int Part, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int run) const {
-    return bits_from<2 * Part>(fields.word(0, 4 + 8 * outer + 4 * run + Unit), kLanes.bits_0_1);
+    return plane_of<Part>(fields.word_at(0, 4 + 8 * outer + 4 * run + Unit), outer);
   }
   v128_t minimum_scale(int) const { return fields.half_floats(1, 20); }
   v128_t minimum_pairs(int group) const { return pairs[group]; }
@@ -68,13 +74,20 @@ struct BlockQ6K : BlockOf16<32, 63, false> {
     block_scale = fields.half_floats(0, 52);
     for (int i = 0; i < 4; ++i) set_sub_scales(i, fields.word(0, 48 + i));
   }
+  static constexpr int kPlaneUnits = 4;
+  // Three words have the lower six bits of three parts, and the fourth in those above.
+  template <int Plane>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int outer) {
+    const auto load = [&](int i) ROPEWALK_INLINE { return wasm_v128_load(word + (i < 2 ? 8 * i : 32 - 8 * outer) * 4 * kPanelRows); };
+    const v128_t lower = lanes(kLanes.bits_0_5);
+    if constexpr (Plane < 3) return wasm_v128_and(load(Plane), lower);
+    const auto upper = [&](int i) ROPEWALK_INLINE { return wasm_v128_andnot(load(i), lower); };
+    return wasm_v128_or(wasm_v128_or(wasm_u16x8_shr(upper(0), 6), wasm_u16x8_shr(upper(1), 4)), wasm_u16x8_shr(upper(2), 2));
+  }
+  ROPEWALK_INLINE const std::uint8_t* words(int outer, int run) const { return fields.word_at(0, 16 * outer + 4 * run); }
   template <int Part, int Unit>
   ROPEWALK_INLINE v128_t quants(int outer, int run) const {
-    const int first = 16 * outer + 4 * run + Unit, words[3] = {first, first + 8, 32 + 8 * outer + 4 * run + Unit};
-    const v128_t lower = lanes(kLanes.bits_0_5);
-    if constexpr (Part < 3) return wasm_v128_and(fields.word(0, words[Part]), lower);
-    const auto upper = [&](int word) { return wasm_v128_andnot(fields.word(0, words[word]), lower); };
-    return wasm_v128_or(wasm_v128_or(wasm_u16x8_shr(upper(0), 6), wasm_u16x8_shr(upper(1), 4)), wasm_u16x8_shr(upper(2), 2));
+    return plane_of<Part>(fields.word_at(0, 16 * outer + 4 * run + Unit), outer);
   }
 };
 
@@ -110,13 +123,14 @@ struct BlockQ4K : BlockOf32<15> {
   static constexpr WeightFormat kFormat = WeightFormat::q4_k;
   using BlockOf32::BlockOf32;
   static constexpr int kPlaneUnits = 8;
-  template <int Part, int>
-  ROPEWALK_INLINE v128_t plane(int outer, int, int i) const {
-    return bits_from<4 * Part>(fields.word(2, 3 + 8 * outer + i), kLanes.bits_0_3);
+  template <int Plane>
+  ROPEWALK_INLINE static v128_t plane_of(const std::uint8_t* word, int) {
+    return bits_from<4 * Plane>(wasm_v128_load(word), kLanes.bits_0_3);
   }
+  ROPEWALK_INLINE const std::uint8_t* words(int outer, int) const { return fields.word_at(2, 3 + 8 * outer); }
   template <int Part, int Unit>
-  ROPEWALK_INLINE v128_t quants(int outer, int run) const {
-    return plane<Part, 0>(outer, run, Unit);
+  ROPEWALK_INLINE v128_t quants(int outer, int) const {
+    return plane_of<Part>(fields.word_at(2, 3 + 8 * outer + Unit), outer);
   }
 };
 

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <type_traits>
 
 #include "base/add_product.h"
 #include "base/relaxed_simd.h"
@@ -8,19 +9,24 @@
 namespace ropewalk {
 namespace {
 
-// Calls act.operator()<Dot>() with the fastest dot product of any bytes in this engine.
-template <class Act>
+// Blocks of a format whose products are words.
+template <class Block>
+using OfWords = std::conditional_t<std::is_same_v<Block, BlockQ8_0>, BlockQ8_0OfWords, Block>;
+
+// Calls act.operator()<Dot, Block>() with the fastest dot product of any bytes in this engine.
+template <class Block, class Act>
 auto with_any_bytes(Act&& act) {
   switch (relaxed_sign()) {
-    case RelaxedSign::is_signed: return act.template operator()<RelaxedByteDot<true>>();
-    case RelaxedSign::is_unsigned: return act.template operator()<RelaxedByteDot<false>>();
-    case RelaxedSign::neither: return act.template operator()<WordDot>();
+    case RelaxedSign::is_signed: return act.template operator()<RelaxedByteDot<true>, Block>();
+    case RelaxedSign::is_unsigned: return act.template operator()<RelaxedByteDot<false>, Block>();
+    case RelaxedSign::neither: return act.template operator()<WordDot, OfWords<Block>>();
   }
 }
 
-template <class Block>
+template <class BlockOfAny>
 bool multiply_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
-  return with_any_bytes([&]<class Dot>() { return quantized_token<RelaxedMultiplyAdd, Dot, Block>(panels, x, sums); });
+  return with_any_bytes<BlockOfAny>(
+      [&]<class Dot, class Block>() { return quantized_token<RelaxedMultiplyAdd, Dot, Block>(panels, x, sums); });
 }
 
 template <bool Minimums>
@@ -28,15 +34,15 @@ void multiply_in_sixes(PanelChunk& chunk) {
   chunk.multiply = quantized_tokens_in_sixes<RelaxedMultiplyAdd, RelaxedByteDot<false>, Minimums>;
 }
 
-template <class Block>
+template <class BlockOfAny>
 void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
-  with_any_bytes([&]<class Dot>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
-  if (holds_twelve_sums()) multiply_in_sixes<Block::kMinimums>(chunk);
+  with_any_bytes<BlockOfAny>([&]<class Dot, class Block>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
+  if (holds_twelve_sums()) multiply_in_sixes<BlockOfAny::kMinimums>(chunk);
 }
 
-template <class Block, int Tokens>
+template <class BlockOfAny, int Tokens>
 void multiply_few_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
-  with_any_bytes([&]<class Dot>() { quantized_few<RelaxedMultiplyAdd, Dot, Block, Tokens>(panels, x, sums); });
+  with_any_bytes<BlockOfAny>([&]<class Dot, class Block>() { quantized_few<RelaxedMultiplyAdd, Dot, Block, Tokens>(panels, x, sums); });
 }
 
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.

@@ -1,13 +1,12 @@
 // The product kernels in simd128, as templates over how floats are multiplied and added and how integers are multiplied: rounding of
-// inputs, products of one token, and the table of all kernels.
+// inputs, and the table of all kernels.
 #pragma once
 
-#include "base/computed_here.h"
 #include "matmul/kernels/matmul_few_simd.h"
 #include "matmul/kernels/matmul_floats_simd.h"
 #include "matmul/kernels/matmul_k_formats_simd.h"
 #include "matmul/kernels/matmul_tiles_simd.h"
-#include "matmul/kernels/matmul_turns_simd.h"
+#include "matmul/kernels/matmul_token_simd.h"
 #include "matmul/transpose_four_simd.h"
 
 namespace ropewalk {
@@ -119,169 +118,6 @@ inline void quantize_four_simd(const float* const (&x)[kTileTokens], int columns
     wasm_v128_store(out.sums + 2 * group, sums);
     if (out.words != nullptr) wasm_v128_store(out.even_offsets + group, even_offset);
   }
-}
-
-// The sums with which a run of columns starts: minus the offset of the quants, times the token's columns.
-template <class Dot, class Block>
-inline v128_t first_sum(const QuantizedRow& x, int column, int run) {
-  if constexpr (Dot::template kOffsetsEven<Block>) return wasm_v128_load32_splat(x.even_offsets + column / kActivationGroup);
-  constexpr int kOffset = -Dot::template kOffset<Block>;
-  const std::int16_t* const x_sums = x.sums + column / 16;
-  if constexpr (kOffset == 0) return wasm_i32x4_splat(0);
-  if constexpr (Block::kRuns == 1) return wasm_i32x4_dot_i16x8(wasm_i16x8_splat(kOffset), wasm_v128_load32_splat(x_sums));
-  return wasm_i32x4_dot_i16x8(wasm_i32x4_splat(kOffset & 0xFFFF), wasm_v128_load16_splat(x_sums + run));
-}
-
-// Whether units of four columns are added two by two, in a loop. Engines reorder longer code so that what waits doesn't fit in registers.
-template <class Dot, class Block>
-constexpr bool kInPairs = Dot::kAddsInPairs&& Block::kElements == 32 && requires {
-  Block::kPlaneUnits;
-};
-
-// Adds I (matmul_kernels.h) of a run of columns to the products of all parts, for the rows of one or both halves.
-template <class Dot, class Block, int Halves>
-ROPEWALK_INLINE inline void add_run(const Block* blocks, int outer, int run, const QuantizedRow& x, int column,
-                                    v128_t (&products)[Block::kParts * Halves]) {
-  constexpr int kRunUnits = kUnits / Block::kRuns;
-  typename Dot::Sum sums[Block::kParts * Halves];
-  unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-    const v128_t first = first_sum<Dot, Block>(x, column + Part * kActivationGroup, run);
-    unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE { sums[Part * Halves + Half].total = first; });
-  });
-  if constexpr (kInPairs<Dot, Block>) {
-    constexpr int kPlanes = kUnits / Block::kPlaneUnits, kTogether = 2 / kPlanes;
-    const typename Dot::Element* from = Dot::elements(x) + column;
-    ROPEWALK_ROLLED
-    for (int i = 0; i < Block::kPlaneUnits; i += kTogether, from += 4 * kTogether) {
-      unrolled<2>([&]<int Step>() ROPEWALK_INLINE {
-        constexpr int kPlane = Step / kTogether, kNext = Step % kTogether;
-        const typename Dot::Token token = Dot::template token_at<kPlane * Block::kPlaneUnits + kNext>(from);
-        unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
-          Dot::template add<Block, Step>(sums[Half], blocks[Half].template plane<0, kPlane>(outer, run, i + kNext), token);
-        });
-        computed_here(sums[0].latest(), sums[Halves - 1].latest());
-      });
-    }
-  } else {
-    unrolled<kRunUnits>([&]<int Step>() ROPEWALK_INLINE {
-      constexpr int kUnit = unit_at<Block>(Step);
-      unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-        const typename Dot::Token token = Dot::template load<kUnit>(x, column + Part * kActivationGroup + run * 16);
-        unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
-          Dot::template add<Block, Step>(sums[Part * Halves + Half], blocks[Half].template quants<Part, kUnit>(outer, run), token);
-        });
-      });
-      // else compilers add up one sum after another, and what these share doesn't fit in registers
-      unrolled<Block::kParts * Halves - 1>([&]<int I>() ROPEWALK_INLINE { computed_here(sums[0].latest(), sums[I + 1].latest()); });
-    });
-  }
-  unrolled<Block::kParts * Halves>([&]<int I>() ROPEWALK_INLINE {
-    v128_t total = sums[I].total;
-    if constexpr (Block::kSubScales)
-      total = wasm_i32x4_mul(total, blocks[I % Halves].sub_scale(2 * (outer * Block::kParts + I / Halves) + run));
-    products[I] = wasm_i32x4_add(products[I], total);
-  });
-}
-
-// Adds the products with a block, for the rows of one or both halves. Calls before(outer) before each `outer`.
-template <class Arithmetic, class Dot, class Block, int Halves, class Before>
-ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x, int first, v128_t* totals, Before&& before) {
-  for (int outer = 0; outer < Block::kElements / kActivationGroup / Block::kParts; ++outer) {
-    before(outer);
-    const int column = first + outer * Block::kParts * kActivationGroup;
-    v128_t products[Block::kParts * Halves] = {}, second_products[Block::kParts * Halves] = {};
-    if constexpr (Block::kScalesOf16) {
-      add_run<Dot, Block, Halves>(blocks, outer, 0, x, column, products);
-      add_run<Dot, Block, Halves>(blocks, outer, 1, x, column, second_products);
-    } else {
-      ROPEWALK_ROLLED
-      for (int run = 0; run < Block::kRuns; ++run) add_run<Dot, Block, Halves>(blocks, outer, run, x, column, products);
-    }
-    unrolled<Block::kParts>([&]<int Part>() ROPEWALK_INLINE {
-      const int group = outer * Block::kParts + Part, x_group = column / kActivationGroup + Part;
-      const v128_t x_scale = wasm_v128_load32_splat(x.scales + x_group);
-      unrolled<Halves>([&]<int Half>() ROPEWALK_INLINE {
-        const Block& block = blocks[Half];
-        v128_t product = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[Part * Halves + Half]), block.scale(group));
-        if constexpr (Block::kMinimums) {
-          const v128_t of_minimums = wasm_i32x4_dot_i16x8(block.minimum_pairs(group), wasm_v128_load32_splat(x.sums + 2 * x_group));
-          product = Arithmetic::subtract_product(product, wasm_f32x4_convert_i32x4(of_minimums), block.minimum_scale(group));
-        }
-        if constexpr (Block::kScalesOf16) {
-          const v128_t second = wasm_f32x4_convert_i32x4(second_products[Part * Halves + Half]);
-          product = Arithmetic::add_product(product, second, block.second_scale(group));
-        }
-        totals[Half] = Arithmetic::add_product(totals[Half], product, x_scale);
-      });
-    });
-  }
-}
-
-// Detects scales that are infinite or NaN: the 16-bit fields of a panel's blocks.
-template <WeightFormat Format>
-class LargestScale {
- public:
-  void add(const std::uint8_t* block) {
-    constexpr const BlockShape& kShape = block_shape(Format);
-    unrolled<leading_f16(Format)>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
-    constexpr int kBefore = 2 * kShape.leading_halves + 4 * kShape.words;
-    unrolled<kShape.trailing_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + (kBefore + 2 * I) * kPanelRows); });
-  }
-  bool is_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
-
- private:
-  void add_field(const std::uint8_t* halves) { largest_ = wasm_u16x8_max(largest_, wasm_i16x8_shl(wasm_v128_load(halves), 1)); }
-
-  v128_t largest_ = wasm_i16x8_splat(0);  // without the sign
-};
-
-template <class Arithmetic, class Dot, class Block>
-bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) {
-  constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
-  LargestScale<Block::kFormat> largest_scale;
-  const QuantizedRow row = x.quantized;
-  const PanelPart part = panels.first;
-  const Scales scales = Scales::finite(part);
-  const int turn = columns_in_turn<Block>(part);
-  const auto add = [&](int start, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
-    v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
-    for (int first = start; first < start + turn; first += Block::kElements, weights += kBytes) {
-      largest_scale.add(weights);
-      if constexpr (Block::kParts == 4) {  // the sums of both halves don't fit in registers
-        ROPEWALK_ROLLED
-        for (int half = 0; half < 2; ++half) {
-          const Block block(weights, half, scales);
-          constexpr int kOuters = Block::kElements / kActivationGroup / Block::kParts;
-          add_block<Arithmetic, typename Dot::Alone, Block, 1>(&block, row, first, totals + half, [&](int outer) ROPEWALK_INLINE {
-            read_ahead<Block, 2 * kOuters>(part, weights, half * kOuters + outer);
-          });
-        }
-      } else {
-        const Block blocks[2] = {Block(weights, 0, scales), Block(weights, 1, scales)};
-        add_block<Arithmetic, typename Dot::Alone, Block, 2>(blocks, row, first, totals, [](int) {});
-      }
-    }
-    wasm_v128_store(to, totals[0]);
-    wasm_v128_store(to + 4, totals[1]);
-  };
-  each_turn(panels, turn, turn / Block::kElements * kBytes, sums, panels.sums_apart, add);
-  return largest_scale.is_finite();
-}
-
-// All formats of matmul_grids_simd.h share this one.
-template <class Arithmetic, class Dot>
-bool decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const TokenRows& x, float* sums) {
-  const Scales scales = Scales::any(panels.first);
-  const auto add = [&](int first, const std::uint8_t* weights, float* to) ROPEWALK_INLINE {
-    DecodedBlock blocks[2];
-    for (int half = 0; half < 2; ++half) decoder.decode(weights, half, scales, blocks[half]);
-    v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
-    add_block<Arithmetic, typename Dot::Alone, DecodedBlock, 2>(blocks, x.quantized, first, totals, [](int) {});
-    wasm_v128_store(to, totals[0]);
-    wasm_v128_store(to + 4, totals[1]);
-  };
-  each_turn(panels, DecodedBlock::kElements, decoder.panel_bytes, sums, panels.sums_apart, add);
-  return true;
 }
 
 template <class Bytes, class Words>

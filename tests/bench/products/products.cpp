@@ -10,6 +10,9 @@
 #include "base/add_product.h"
 #include "base/buffer.h"
 #include "base/computed_here.h"
+#ifdef __wasm_relaxed_simd__
+#include "base/relaxed_simd.h"
+#endif
 #include "base/touch.h"
 #include "matmul/activations.h"
 #include "matmul/kernels/lane_constants.h"
@@ -93,18 +96,6 @@ void quantized_bound(int token) {
   }
 }
 
-// Adds the products with four columns of one token, whose weights are bytes, of which words are joined in the simd build
-// (matmul_integer_dot.h).
-template <int Unit>
-ROPEWALK_INLINE inline v128_t add_unit(v128_t sum, v128_t bytes, const std::uint8_t* x) {
-#ifdef __wasm_relaxed_simd__
-  return add_products(sum, bytes, load32_splat_at<4 * Unit>(x));
-#else
-  sum = add_products(sum, bytes, load32_splat_at<8 * Unit>(x));
-  return add_products(sum, wasm_i16x8_shr(bytes, 8), load32_splat_at<8 * Unit + 4>(x));
-#endif
-}
-
 // One of the four partial sums of some tokens.
 template <int Together>
 void float_bound(int token, int part) {
@@ -137,6 +128,71 @@ void float_bounds(int tokens, const char* fetched) {
       float_bound<Together>(token, part);
     }
   });
+}
+
+// Products of a token with four columns of four rows of q8_0, whose bytes are joined in words (matmul_integer_dot.h), and how many panels
+// are multiplied with a column at a time.
+struct Words {
+  static constexpr int kElementBytes = 2, kPanels = 2;
+  template <int Unit>
+  ROPEWALK_INLINE static v128_t add(v128_t sum, v128_t bytes, const std::uint8_t* x) {
+    const auto add_words = [](v128_t sum, v128_t words, v128_t column) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(words, column)); };
+    sum = add_words(sum, bytes, load32_splat_at<8 * Unit>(x));
+    return add_words(sum, wasm_i16x8_shr(bytes, 8), load32_splat_at<8 * Unit + 4>(x));
+  }
+};
+
+#ifdef __wasm_relaxed_simd__
+// The same with bytes, where the engine's relaxed dot product reads all eight bits of the weights.
+struct Bytes {
+  static constexpr int kElementBytes = 1, kPanels = 1;
+  template <int Unit>
+  ROPEWALK_INLINE static v128_t add(v128_t sum, v128_t bytes, const std::uint8_t* x) {
+    return add_products(sum, bytes, load32_splat_at<4 * Unit>(x));
+  }
+};
+#endif
+
+template <class Dot>
+float token_loop(const std::uint8_t* weights, int blocks, int places, int repeats) {
+  constexpr int kPanels = Dot::kPanels, kUnits = 2 / kPanels, kScales = 2 * kPanelRows;
+  constexpr std::ptrdiff_t kBlockBytes = kScales + kPanelRows * kActivationGroup;
+  constexpr int kGroupBytes = kActivationGroup * Dot::kElementBytes, kStepBytes = 4 * kUnits * Dot::kElementBytes;
+  const bool in_one_place = places < kPanels;  // then panels that are multiplied together follow each other
+  const int turns = in_one_place ? kPanels : places, steps = blocks / turns;
+  const std::ptrdiff_t apart = in_one_place ? kBlockBytes : steps * kBlockBytes;
+  const std::ptrdiff_t step_bytes = in_one_place ? kPanels * kBlockBytes : kBlockBytes;
+  v128_t totals[kPanels][2] = {};
+  for (int count = 0, i = 0; count < repeats * steps; ++count, i = i + 1 == steps ? 0 : i + 1) {
+    const std::uint8_t* block = weights + i * step_bytes;
+    const int group = i % (kColumns / kActivationGroup);
+    for (int turn = 0; turn < turns; turn += kPanels, block += kPanels * apart) {
+      const std::uint8_t* x = inputs + group * kGroupBytes;
+      const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
+      v128_t products[kPanels][2] = {};
+      const std::uint8_t* from = block + kScales;
+      ROPEWALK_ROLLED for (const std::uint8_t* const end = x + kGroupBytes; x != end; x += kStepBytes, from += 32 * kUnits) {
+        loaded_again(from);
+        const std::uint8_t* second = from + apart;
+        if constexpr (kPanels == 2) loaded_again(second);
+        unrolled<kUnits>([&]<int U>() ROPEWALK_INLINE {
+          unrolled<2 * kPanels>([&]<int I>() ROPEWALK_INLINE {
+            const v128_t bytes = wasm_v128_load((I < 2 ? from : second) + 32 * U + I % 2 * 16);
+            products[I / 2][I % 2] = Dot::template add<U>(products[I / 2][I % 2], bytes, x);
+          });
+        });
+      }
+      unrolled<2 * kPanels>([&]<int I>() ROPEWALK_INLINE {  // the exponents of scales can be corrected by x_scale
+        const v128_t halves = wasm_i32x4_load16x4(block + I / 2 * apart + I % 2 * 8);
+        const v128_t scale = wasm_v128_and(wasm_i32x4_shl(halves, 13), lanes(kLanes.f16_bits));
+        v128_t& total = totals[I / 2][I % 2];
+        total = Arithmetic::add_product(total, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[I / 2][I % 2]), scale), x_scale);
+      });
+    }
+  }
+  v128_t total = wasm_f32x4_add(totals[0][0], totals[0][1]);
+  if constexpr (kPanels == 2) total = wasm_f32x4_add(total, wasm_f32x4_add(totals[1][0], totals[1][1]));
+  return wasm_f32x4_extract_lane(total, 0);
 }
 
 // The product that is measured. Its copies, one after another, take more memory than caches have.
@@ -237,30 +293,10 @@ EMSCRIPTEN_KEEPALIVE void product_bound(int tokens, int repeats) {
 // Bound of a token's products with `blocks` blocks of 32 columns of eight rows of q8_0: nothing but the loads, conversions of scales, dot
 // products and sums. Reads as many parts of them in turn as there are `places`.
 EMSCRIPTEN_KEEPALIVE float token_bound(const std::uint8_t* weights, int blocks, int places, int repeats) {
-  constexpr int kScales = 2 * kPanelRows, kBytes = kScales + kPanelRows * kActivationGroup;
-  v128_t totals[2] = {};
-  const int part = blocks / places;
-  for (int step = 0, i = 0; step < repeats * part; ++step, i = i + 1 == part ? 0 : i + 1) {
-    const std::uint8_t* block = weights + i * std::ptrdiff_t{kBytes};
-    const int group = i % (kColumns / kActivationGroup);
-    for (int place = 0; place < places; ++place, block += part * std::ptrdiff_t{kBytes}) {
-      const std::uint8_t* const x = inputs + group * kActivationGroup * kElementBytes;
-      const v128_t x_scale = wasm_v128_load32_splat(input_scales + group);
-      v128_t products[2] = {};
-      const std::uint8_t* from = block + kScales;
-      ROPEWALK_ROLLED for (const std::uint8_t* to = x; to != x + kActivationGroup * kElementBytes; to += 8 * kElementBytes, from += 64) {
-        unrolled<2>([&]<int U>() ROPEWALK_INLINE {
-          unrolled<2>([&]<int Half>()
-                          ROPEWALK_INLINE { products[Half] = add_unit<U>(products[Half], wasm_v128_load(from + 32 * U + 16 * Half), to); });
-        });
-      }
-      unrolled<2>([&]<int Half>() ROPEWALK_INLINE {  // the exponents of scales can be corrected by x_scale
-        const v128_t scale = wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(block + 8 * Half), 13), lanes(kLanes.f16_bits));
-        totals[Half] = Arithmetic::add_product(totals[Half], wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[Half]), scale), x_scale);
-      });
-    }
-  }
-  return wasm_f32x4_extract_lane(wasm_f32x4_add(totals[0], totals[1]), 0);
+#ifdef __wasm_relaxed_simd__
+  if (relaxed_sign() != RelaxedSign::neither) return token_loop<Bytes>(weights, blocks, places, repeats);
+#endif
+  return token_loop<Words>(weights, blocks, places, repeats);
 }
 
 // The same for one token and the weights of run_product().
