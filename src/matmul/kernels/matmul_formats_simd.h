@@ -3,9 +3,9 @@
 // Each format is a struct over four rows of one block. Groups of 32 columns whose quants come from the same words are parts of one another:
 // group = outer · kParts + Part. A group has kRuns runs that are unpacked one after another, of 32 / kRuns columns. The members are
 // - quants<Part, Unit>(outer, run): columns 4 · Unit to 4 · Unit + 3 of a run, one byte each,
-// - words(outer, run) and plane_of<Plane>(word, outer), in formats whose units are unpacked in the same way: the address of a run's words,
-// and
-//   unit i of a plane from the address of word i. Each plane has kPlaneUnits units, and the planes of a part follow one another,
+// - words(outer, run), in formats whose units are unpacked in the same way: the address of a run's words,
+// - plane_of<Plane>(word, outer), in these: unit i of a plane from the address of word i. A plane has kPlaneUnits units, and the planes of
+//   a part follow one another,
 // - kUnitOrder, in some: units that share words follow one another,
 // - scale(group), minimum_scale(group): f32 lanes,
 // - sub_scale(s), if kSubScales: i32 lanes, for columns 16 · s to 16 · s + 15 of the block,
