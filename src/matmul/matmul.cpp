@@ -131,6 +131,7 @@ class PanelProduct {
     }
   }
 
+  // As bytes_of(), which divides.
   const std::uint8_t* row_at(int row) const { return static_cast<const std::uint8_t*>(weights_.data) + row * row_bytes_; }
 
   void write_panel(int panel, int token, int rows, const float* bias, float* out) const {
