@@ -9,9 +9,9 @@ using namespace ropewalk::bindings;
 namespace {
 
 // A text in static memory.
-Address dot_name(bool scalar, int format, bool one_token) {
+Address dot_name(bool scalar, int format) {
   const MatmulKernels& kernels = scalar ? kScalarMatmulKernels : fastest_matmul_kernels();
-  return reinterpret_cast<Address>(kernels.dot_name(static_cast<WeightFormat>(format), one_token));
+  return reinterpret_cast<Address>(kernels.dot_name(static_cast<WeightFormat>(format)));
 }
 
 }  // namespace

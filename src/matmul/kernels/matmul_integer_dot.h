@@ -7,9 +7,8 @@
 // to Latest.
 //
 // For many tokens, unpack_group() writes four rows of 32 columns in the order of add_step(), as kSteps vectors 32 bytes apart, unless they
-// lie in the panel like that (kReadsPanel). The first
-// step adds to start(), and total() is the sum over the columns, from the last step's and minus the offset of the quants times the sums of
-// the token's columns.
+// lie in the panel like that (kReadsPanel). The first step adds to start(): minus the offset of the quants times the sums of the token's
+// columns.
 #pragma once
 
 #include <bit>
@@ -65,6 +64,7 @@ struct WordDot {
   template <class Block>
   static constexpr bool kOffsetsEven = kHasSignedOdds<Block>;  // only columns 0 and 2 of each four have the offset
   static constexpr bool kSubtractsOffsets = true;              // while unpacking for tiles, unless there are two scales in a group
+  static constexpr bool kStoresSubScales = false;
   template <class Block>
   static constexpr bool kReadsPanel = false;
   using Element = std::int16_t;
@@ -84,7 +84,6 @@ struct WordDot {
   ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
     return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(weights, x));
   }
-  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
   template <int Step, class Block>
   ROPEWALK_INLINE static v128_t weights_of_step(v128_t quants) {
@@ -165,7 +164,7 @@ struct RelaxedByteDot {
   static constexpr int kTileOffset = kOffset<Block>;
   template <class Block>
   static constexpr bool kOffsetsEven = false;
-  static constexpr bool kSubtractsOffsets = false, kAddsInWords = false;
+  static constexpr bool kSubtractsOffsets = false, kAddsInWords = false, kStoresSubScales = false;
   template <class Block>
   static constexpr bool kReadsPanel = !Flip && requires {
     Block::kQuantsAt;
@@ -181,7 +180,6 @@ struct RelaxedByteDot {
   ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
     return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, weights, sum);
   }
-  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t, const std::int16_t*) { return sum; }
 
   ROPEWALK_INLINE static v128_t flipped(v128_t quants) { return Flip ? wasm_v128_xor(quants, lanes(kLanes.bit_7)) : quants; }
   template <int, class>
@@ -206,7 +204,6 @@ struct RelaxedByteDot {
 
   template <int Part, class Block>
   static void unpack_group(const Block& block, int outer, std::uint8_t* weights) {
-    static_assert(!Block::kSubScales);
     for (int run = 0; run < Block::kRuns; ++run) {
       unrolled<kSteps / Block::kRuns>([&]<int Unit>() ROPEWALK_INLINE {
         wasm_v128_store(weights, flipped(block.template quants<Part, Unit>(outer, run)));
@@ -237,21 +234,17 @@ struct RelaxedPairDot : RelaxedByteDot<false> {
   }
 };
 
-// The same for tiles of quants so small that the sums of 32 columns fit.
-struct RelaxedPairTile : RelaxedByteDot<false> {
-  static constexpr int kLargest = 32767 / (2 * 127 * kSteps);
+// The same for several tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals. Tiles multiply pairs
+// with the sub-scales, which are stored beside the weights (matmul_pairs_simd.h).
+struct RelaxedPairs : RelaxedByteDot<false> {
+  static constexpr bool kStoresSubScales = true;
 
-  ROPEWALK_INLINE static v128_t start(v128_t, const std::int16_t*) { return wasm_i16x8_splat(0); }
   ROPEWALK_INLINE static v128_t add_step(v128_t sum, v128_t weights, v128_t x) {
     return wasm_i16x8_add(sum, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, weights));
   }
-  ROPEWALK_INLINE static v128_t total(v128_t sum, v128_t offset, const std::int16_t* x_sums) {
-    return wasm_i32x4_add(RelaxedByteDot::start(offset, x_sums), wasm_i32x4_extadd_pairwise_i16x8(sum));
-  }
 };
 
-// The same for a few tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals.
-struct RelaxedPairFew : RelaxedPairTile {
+struct RelaxedPairFew : RelaxedPairs {
   using Alone = RelaxedPairFew;
   template <class Block>
   static constexpr int kTogether = RelaxedPairDot::kTogether<Block>;

@@ -56,8 +56,13 @@ struct PanelChunk {
   alignas(16) float scales[kGroups][kPanelRows];
   alignas(16) float second_scales[kGroups][kPanelRows];  // of columns 16 to 31, if these have their own
   alignas(16) float minimum_scales[kGroups][kPanelRows];
-  alignas(16) std::int16_t minimums[kGroups][kPanelRows][2];  // of columns 0 to 15 and 16 to 31
-  int offset;                                                 // still to be subtracted from each quant
+  // Of columns 0 to 15 and 16 to 31. Where pairs are added in formats without minimums: minus the offset, times the sub-scale.
+  alignas(16) std::int16_t minimums[kGroups][kPanelRows][2];
+  int offset;  // still to be subtracted from each quant
+  // If products are added in pairs (matmul_pairs_simd.h): steps of a run that fit, the sub-scales of each run twice, or ones, and how far
+  // they are from those of the next.
+  int steps_in_run, between_sub_scales;
+  alignas(16) std::int16_t sub_scales[2 * kGroups][kPanelRows][2];
 };
 
 // `columns` columns of a panel, whose f16 numbers are to be multiplied by `unit`, a power of two (panel_exponent.h). What follows, up to
@@ -99,9 +104,9 @@ using PanelsTimesTokens = void (*)(const PanelParts& panels, const TokenRows& x,
 // Unpacks at most kChunkColumns columns.
 using UnpackChunk = void (*)(const PanelPart& panel, PanelChunk& chunk);
 
-// How weights of a format are multiplied with one token, or with many: "floats", "words" (16 bits), "bytes" (relaxed dot products), or
-// "signed bytes" and "unsigned bytes", after what the engine makes of the eighth bit.
-using DotName = const char* (*)(WeightFormat format, bool is_one_token);
+// How weights of a format are multiplied: "floats", "words" (16 bits), "bytes" (relaxed dot products), or "signed bytes" and "unsigned
+// bytes", after what the engine makes of the eighth bit.
+using DotName = const char* (*)(WeightFormat format);
 
 // What the kernels of a quantized format read.
 using InputsOfFormat = RoundedInputs (*)(WeightFormat format);

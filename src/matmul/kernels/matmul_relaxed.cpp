@@ -3,6 +3,7 @@
 
 #include "base/add_product.h"
 #include "base/relaxed_simd.h"
+#include "matmul/kernels/matmul_pairs_simd.h"
 #include "matmul/kernels/matmul_simd.h"
 #include "matmul/kernels/matmul_sixes_simd.h"
 
@@ -36,8 +37,14 @@ void multiply_in_sixes(PanelChunk& chunk) {
 
 template <class BlockOfAny>
 void unpack_any_bytes(const PanelPart& panel, PanelChunk& chunk) {
-  with_any_bytes<BlockOfAny>([&]<class Dot, class Block>() { unpack_quantized<RelaxedMultiplyAdd, Dot, Block>(panel, chunk); });
-  if (holds_twelve_sums()) multiply_in_sixes<BlockOfAny::kMinimums>(chunk);
+  with_any_bytes<BlockOfAny>([&]<class Dot, class Block>() {
+    unpack_quantized<Dot, Block>(panel, chunk);
+    if constexpr (std::is_same_v<Dot, WordDot>) {
+      multiply_with<RelaxedMultiplyAdd, Dot, Block>(chunk);
+    } else {
+      multiply_in_sixes<Block::kMinimums>(chunk);
+    }
+  });
 }
 
 template <class BlockOfAny, int Tokens>
@@ -60,10 +67,15 @@ void multiply_few_bytes(const PanelParts& panels, const TokenRows& x, float* sum
 
 template <class Block>
 void unpack_bytes(const PanelPart& panel, PanelChunk& chunk) {
-  unpack_quantized<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panel, chunk);
-  if (holds_twelve_sums()) return multiply_in_sixes<Block::kMinimums>(chunk);
-  if constexpr (Block::kLargest <= RelaxedPairTile::kLargest)
-    chunk.multiply = quantized_tokens<RelaxedMultiplyAdd, RelaxedPairTile, false, Block::kMinimums>;
+  unpack_quantized<RelaxedPairs, Block>(panel, chunk);
+  if (!Block::kSubScales && holds_twelve_sums()) return multiply_in_sixes<Block::kMinimums>(chunk);
+  multiply_in_pairs<RelaxedMultiplyAdd, Block>(chunk);
+}
+
+template <WeightFormat Format>
+void unpack_decoded_bytes(const PanelPart& panel, PanelChunk& chunk) {
+  unpack_decoded<RelaxedPairs>(block_decoder<Format>(), panel, chunk);
+  multiply_in_pairs<RelaxedMultiplyAdd, DecodedBlock>(chunk);
 }
 
 template <UnpackChunk Unpack>
@@ -72,8 +84,8 @@ void unpack_floats(const PanelPart& panel, PanelChunk& chunk) {
   if (holds_twelve_sums()) chunk.multiply = float_tokens_in_sixes<RelaxedMultiplyAdd>;
 }
 
-const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
-  const char* name = dot_name<RelaxedByteDot<false>, WordDot>(format, is_one_token);
+const char* relaxed_dot_name(WeightFormat format) {
+  const char* name = dot_name<RelaxedByteDot<false>, WordDot>(format);
   if (format != WeightFormat::q8_0 && format != WeightFormat::iq4_nl && format != WeightFormat::iq4_xs) return name;
   switch (relaxed_sign()) {
     case RelaxedSign::is_signed: return "signed bytes";
@@ -83,16 +95,15 @@ const char* relaxed_dot_name(WeightFormat format, bool is_one_token) {
 }
 
 RoundedInputs relaxed_inputs(WeightFormat format) {
-  const bool words_of_many = std::strcmp(relaxed_dot_name(format, false), WordDot::kName) == 0;
-  const bool words_of_one = std::strcmp(relaxed_dot_name(format, true), WordDot::kName) == 0;
-  return {!words_of_many || !words_of_one, words_of_many || words_of_one};
+  const bool as_words = std::strcmp(relaxed_dot_name(format), WordDot::kName) == 0;
+  return {!as_words, as_words};
 }
 
 int relaxed_most_in_fours(WeightFormat format) {
   const bool adds_four_products = relaxed_sign() != RelaxedSign::neither;  // in one instruction
   switch (format) {
     case WeightFormat::q8_0: return adds_four_products ? 16 : most_in_fours(format);
-    case WeightFormat::q4_0: return adds_four_products ? 16 : 4;  // else RelaxedPairTile is faster
+    case WeightFormat::q4_0: return adds_four_products ? 16 : 4;  // else tiles in pairs are faster
     case WeightFormat::q5_0:
     case WeightFormat::q5_k: return 16;
     case WeightFormat::q4_k:
@@ -113,10 +124,13 @@ constexpr MatmulKernels relaxed_matmul_kernels() {
   };
   set.template operator()<BlockQ8_0, BlockIq4Nl, BlockIq4Xs>();
   const auto set_tokens = [&]<class... Blocks>() { ((kernels.token[static_cast<int>(Blocks::kFormat)] = multiply_bytes<Blocks>), ...); };
-  set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
+  set_tokens.template operator()<BlockQ4_0, BlockQ4K, BlockQ6K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4, BlockNvfp4>();
   const auto set_tiles = [&]<class... Blocks>() { ((kernels.unpack[static_cast<int>(Blocks::kFormat)] = unpack_bytes<Blocks>), ...); };
-  set_tiles
-      .template operator()<BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ4K, BlockQ5K, BlockQ1_0, BlockQ2_0, BlockTQ2_0, BlockMxfp4>();
+  set_tiles.template operator()<BlockQ4_0, BlockQ4_1, BlockQ5_0, BlockQ5_1, BlockQ2K, BlockQ3K, BlockQ4K, BlockQ5K, BlockQ6K, BlockQ1_0,
+                                BlockQ2_0, BlockTQ2_0, BlockMxfp4>();
+  with_decoded_formats([&]<WeightFormat... Formats>() {
+    ((kernels.unpack[static_cast<int>(Formats)] = unpack_decoded_bytes<Formats>), ...);
+  });
   kernels.unpack[static_cast<int>(WeightFormat::f32)] = unpack_floats<use_floats<RelaxedMultiplyAdd>>;
   kernels.unpack[static_cast<int>(WeightFormat::f16)] = unpack_floats<unpack_f16<RelaxedMultiplyAdd>>;
   kernels.unpack[static_cast<int>(WeightFormat::bf16)] = unpack_floats<unpack_bf16<RelaxedMultiplyAdd>>;

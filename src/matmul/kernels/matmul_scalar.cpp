@@ -119,7 +119,7 @@ template <int... Quantized>
 constexpr MatmulKernels scalar_kernels(std::integer_sequence<int, Quantized...>) {
   constexpr int kFloats = static_cast<int>(WeightFormat::q8_0);
   return {"scalar",
-          [](WeightFormat format, bool) { return is_float(format) ? "floats" : "words"; },
+          [](WeightFormat format) { return is_float(format) ? "floats" : "words"; },
           quantize_row,
           nullptr,
           [](WeightFormat) {

@@ -121,23 +121,12 @@ inline void quantize_four_simd(const float* const (&x)[kTileTokens], int columns
 }
 
 template <class Bytes, class Words>
-const char* dot_name(WeightFormat format, bool is_one_token) {
+const char* dot_name(WeightFormat format) {
   if (is_float(format)) return "floats";
   switch (format) {
     case WeightFormat::q8_0:
     case WeightFormat::iq4_nl:
     case WeightFormat::iq4_xs: return Words::kName;
-    case WeightFormat::q2_k:
-    case WeightFormat::q3_k:
-    case WeightFormat::q6_k:
-    case WeightFormat::tq1_0:
-    case WeightFormat::iq3_s:
-    case WeightFormat::iq3_xxs:
-    case WeightFormat::iq2_s:
-    case WeightFormat::iq2_xs:
-    case WeightFormat::iq2_xxs:
-    case WeightFormat::iq1_s:
-    case WeightFormat::iq1_m: return is_one_token ? Bytes::kName : Words::kName;
     default: return Bytes::kName;
   }
 }
@@ -156,7 +145,10 @@ inline int most_in_fours(WeightFormat format) {
 template <class Arithmetic, class TokenDot, class TileDot, class Block>
 constexpr void set_kernels(MatmulKernels& kernels) {
   kernels.token[static_cast<int>(Block::kFormat)] = quantized_token<Arithmetic, TokenDot, Block>;
-  kernels.unpack[static_cast<int>(Block::kFormat)] = unpack_quantized<Arithmetic, TileDot, Block>;
+  kernels.unpack[static_cast<int>(Block::kFormat)] = [](const PanelPart& panel, PanelChunk& chunk) {
+    unpack_quantized<TileDot, Block>(panel, chunk);
+    multiply_with<Arithmetic, TileDot, Block>(chunk);
+  };
 }
 
 template <class Arithmetic, class Bytes, class Words, WeightFormat Format>
@@ -165,8 +157,16 @@ constexpr void set_decoded_kernels(MatmulKernels& kernels) {
     return decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panels, x, sums);
   };
   kernels.unpack[static_cast<int>(Format)] = [](const PanelPart& panel, PanelChunk& chunk) {
-    unpack_decoded<Arithmetic, Words>(block_decoder<Format>(), panel, chunk);
+    unpack_decoded<Words>(block_decoder<Format>(), panel, chunk);
+    multiply_with<Arithmetic, Words, DecodedBlock>(chunk);
   };
+}
+
+// Calls act.operator()<...>() with the formats whose columns come from tables.
+template <class Act>
+constexpr void with_decoded_formats(Act&& act) {
+  using enum WeightFormat;
+  act.template operator()<tq1_0, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_s, iq1_m>();
 }
 
 // The kernel table of a build. `Bytes` multiplies quants below 128, and `Words` any quants. In tiles, words have their sub-scale.
@@ -201,8 +201,7 @@ constexpr MatmulKernels simd_matmul_kernels(const char* name) {
   kernels.two[static_cast<int>(WeightFormat::q5_0)] = quantized_few<Arithmetic, Words, BlockQ5_0, 2>;
   kernels.two[static_cast<int>(WeightFormat::q5_k)] = quantized_few<Arithmetic, Words, BlockQ5K, 2>;
   const auto set_decoded = [&]<WeightFormat... Formats>() { (set_decoded_kernels<Arithmetic, Bytes, Words, Formats>(kernels), ...); };
-  using enum WeightFormat;
-  set_decoded.template operator()<tq1_0, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_s, iq1_m>();
+  with_decoded_formats(set_decoded);
   return kernels;
 }
 

@@ -104,9 +104,6 @@ inline void quantized_tile(const PanelChunk& chunk, int columns, const Quantized
     for (; weights != end; weights += 32, from += kTileTokens * Dot::kElementsPerStep) {
       add_tile_step<Dot>(products, wasm_v128_load(weights), wasm_v128_load(weights + 16), from, kInTurns<Dot>);
     }
-    unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
-      unrolled<2>([&]<int Half>() ROPEWALK_INLINE { products[T][Half] = Dot::total(products[T][Half], offset, x_sums + 2 * T); });
-    });
     loaded_again(sums);
     add_tile_group<Arithmetic, Minimums>(ChunkScales{chunk, group}, products, x_scales, x_sums, kInTurns<Dot>, sums);
     weights += between;
@@ -136,8 +133,7 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Qua
       const float* scales = (run == 0 ? chunk.scales : chunk.second_scales)[group];
       unrolled<kTileTokens>([&]<int T>() ROPEWALK_INLINE {
         unrolled<2>([&]<int Half>() ROPEWALK_INLINE {
-          const v128_t total = Dot::total(products[T][Half], offset, x_sums + 2 * T);
-          const v128_t sum = wasm_f32x4_convert_i32x4(total), scale = wasm_v128_load(scales + 4 * Half);
+          const v128_t sum = wasm_f32x4_convert_i32x4(products[T][Half]), scale = wasm_v128_load(scales + 4 * Half);
           values[T][Half] = run == 0 ? wasm_f32x4_mul(sum, scale) : Arithmetic::add_product(values[T][Half], sum, scale);
         });
       });
@@ -152,15 +148,14 @@ inline void quantized_tile_of_16(const PanelChunk& chunk, int columns, const Qua
   }
 }
 
-template <class Arithmetic, class Dot, bool ScalesOf16, bool Minimums>
+template <auto Tile>
 void quantized_tokens(const PanelChunk& chunk, int columns, const TokenRows& x, float* sums) {
   QuantizedRow four = x.quantized;
   NextLines next = chunk.next;
   const std::ptrdiff_t fetched = next.per_step((x.count + kTileTokens - 1) / kTileTokens);
   for (int token = 0; token < x.count; token += kTileTokens, sums += kTileTokens * kPanelRows) {
     next.fetch(fetched);
-    if constexpr (ScalesOf16) quantized_tile_of_16<Arithmetic, Dot>(chunk, columns, four, sums);
-    if constexpr (!ScalesOf16) quantized_tile<Arithmetic, Dot, Minimums>(chunk, columns, four, sums);
+    Tile(chunk, columns, four, sums);
     four = next_four(four, x.columns);
   }
 }
@@ -171,10 +166,17 @@ constexpr bool kIsShort = requires {
   Block::kQuantsAt;
 };
 
+// Sets what multiplies a chunk.
+template <class Arithmetic, class Dot, class Block>
+void multiply_with(PanelChunk& chunk) {
+  using Tile = Dot::Tile;
+  if constexpr (Block::kScalesOf16) chunk.multiply = quantized_tokens<quantized_tile_of_16<Arithmetic, Tile>>;
+  if constexpr (!Block::kScalesOf16) chunk.multiply = quantized_tokens<quantized_tile<Arithmetic, Tile, Block::kMinimums>>;
+}
+
 // `block_at(block, half)` reads or decodes four rows of a block, which has `block_bytes` for all eight.
-template <class Arithmetic, class Dot, class Block, class BlockAt>
+template <class Dot, class Block, class BlockAt>
 void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, const BlockAt& block_at) {
-  chunk.multiply = quantized_tokens<Arithmetic, typename Dot::Tile, Block::kScalesOf16, Block::kMinimums>;
   chunk.offset = Dot::template kTileOffset<Block>;
   constexpr bool kReadsPanel = Dot::template kReadsPanel<Block>;
   chunk.from = chunk.weights;
@@ -202,6 +204,13 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
             wasm_v128_store(chunk.minimum_scales[group] + 4 * half, block.minimum_scale(in_block));
             wasm_v128_store(chunk.minimums[group][4 * half], block.minimum_pairs(in_block));
           }
+          if constexpr (Dot::kStoresSubScales && Block::kSubScales) {
+            const v128_t first = block.sub_scale(2 * in_block), second = block.sub_scale(2 * in_block + 1);
+            wasm_v128_store(chunk.sub_scales[2 * group][4 * half], pairs_of(first, first));
+            wasm_v128_store(chunk.sub_scales[2 * group + 1][4 * half], pairs_of(second, second));
+            if constexpr (!Block::kMinimums)
+              wasm_v128_store(chunk.minimums[group][4 * half], wasm_i16x8_mul(pairs_of(first, second), wasm_i16x8_splat(-Block::kOffset)));
+          }
         };
         if constexpr (kIsShort<Block>) {
           unpack_half(std::integral_constant<int, 0>());
@@ -215,17 +224,17 @@ void unpack_blocks(const PanelPart& panel, int block_bytes, PanelChunk& chunk, c
   }
 }
 
-template <class Arithmetic, class Dot, class Block>
+template <class Dot, class Block>
 void unpack_quantized(const PanelPart& panel, PanelChunk& chunk) {
   const Scales scales = kIsShort<Block> ? Scales::known(panel) : Scales::any(panel);
-  unpack_blocks<Arithmetic, Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, chunk,
-                                        [&](const std::uint8_t* block, int half) ROPEWALK_INLINE { return Block(block, half, scales); });
+  unpack_blocks<Dot, Block>(panel, block_bytes(Block::kFormat) * kPanelRows, chunk,
+                            [&](const std::uint8_t* block, int half) ROPEWALK_INLINE { return Block(block, half, scales); });
 }
 
-template <class Arithmetic, class Dot>
+template <class Dot>
 void unpack_decoded(const BlockDecoder& decoder, const PanelPart& panel, PanelChunk& chunk) {
   const Scales scales = Scales::any(panel);
-  unpack_blocks<Arithmetic, Dot, DecodedBlock>(panel, decoder.panel_bytes, chunk, [&](const std::uint8_t* block, int half) {
+  unpack_blocks<Dot, DecodedBlock>(panel, decoder.panel_bytes, chunk, [&](const std::uint8_t* block, int half) {
     DecodedBlock decoded;
     decoder.decode(block, half, scales, decoded);
     return decoded;

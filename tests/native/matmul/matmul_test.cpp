@@ -274,10 +274,8 @@ TEST(Matmul, RoundsInputsToWhatItsDotProductsRead) {
 
 TEST(Matmul, NamesItsDotProducts) {
   for (const WeightFormat format : every_format()) {
-    for (const bool is_one_token : {true, false}) {
-      EXPECT_STREQ(kWasmSimdMatmulKernels.dot_name(format, is_one_token), is_float(format) ? "floats" : "words");
-      EXPECT_STREQ(kScalarMatmulKernels.dot_name(format, is_one_token), is_float(format) ? "floats" : "words");
-    }
+    EXPECT_STREQ(kWasmSimdMatmulKernels.dot_name(format), is_float(format) ? "floats" : "words");
+    EXPECT_STREQ(kScalarMatmulKernels.dot_name(format), is_float(format) ? "floats" : "words");
   }
 }
 

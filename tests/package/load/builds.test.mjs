@@ -16,13 +16,13 @@ test("build names the build", () => {
 test("kernels tell how the weights of each format are multiplied", () => {
   const { products } = rw.kernels;
   assert.equal(Object.keys(products).length, 28);
-  assert.deepEqual(products.f16, { oneToken: "floats", prompt: "floats" });
-  assert.deepEqual(scalar.kernels.products.q4_0, { oneToken: "words", prompt: "words" });
+  assert.equal(products.f16, "floats");
+  assert.equal(scalar.kernels.products.q4_0, "words");
   if (build !== "relaxed") {
-    assert.deepEqual(products.q8_0, { oneToken: "words", prompt: "words" });
+    assert.equal(products.q8_0, "words");
   } else {
-    assert.deepEqual(products.q4_0, { oneToken: "bytes", prompt: "bytes" });
-    assert.match(products.q8_0.oneToken, /^(signed bytes|unsigned bytes|words)$/);
+    for (const format of ["q4_0", "q6_k", "iq3_s"]) assert.equal(products[format], "bytes", format);
+    assert.match(products.q8_0, /^(signed bytes|unsigned bytes|words)$/);
   }
 });
 

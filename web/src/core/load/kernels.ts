@@ -10,16 +10,12 @@ export type ProductKernel = "floats" | "words" | "bytes" | "signed bytes" | "uns
 
 /** The kernels that were chosen for this engine and processor. */
 export interface Kernels {
-  /** By format of the weights: the kernel for one token, and for the tokens of a prompt. */
-  readonly products: Readonly<
-    Record<WeightFormatName, { readonly oneToken: ProductKernel; readonly prompt: ProductKernel }>
-  >;
+  /** By format of the weights. */
+  readonly products: Readonly<Record<WeightFormatName, ProductKernel>>;
 }
 
 /** Asks the core for its kernels. @internal */
 export function kernelsOf(heap: Heap, isScalar: boolean): Kernels {
-  const name = (format: number, oneToken: boolean): ProductKernel =>
-    heap.text(heap.module.dot_name(isScalar, format, oneToken)) as ProductKernel;
-  const products = WEIGHT_FORMATS.map((format, i) => [format, { oneToken: name(i, true), prompt: name(i, false) }]);
+  const products = WEIGHT_FORMATS.map((format, i) => [format, heap.text(heap.module.dot_name(isScalar, i))]);
   return { products: Object.fromEntries(products) as Kernels["products"] };
 }

@@ -230,5 +230,5 @@ export interface WasmFunctions {
 
   // bindings/kernels.cpp
   /** A text in static memory. */
-  dot_name(scalar: boolean, format: number, oneToken: boolean): number;
+  dot_name(scalar: boolean, format: number): number;
 }
