@@ -90,7 +90,7 @@ async function useModels(t, browser, name) {
   await t.test("tells what the device has", async () => {
     await has("#device", "Processor cores");
     assert.match(await textOf("#device"), /Isolated from other originsno, so one threadThreads of the model1/);
-    assert.match(await textOf("#kernels"), /f16floatsfloatsq8_0/);
+    assert.match(await textOf("#kernels"), /f16floatsq8_0/);
   });
 
   await t.test("the small example model answers the suggested question", async () => {

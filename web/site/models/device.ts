@@ -12,10 +12,7 @@ export async function showDevice(
   used?: { threads: number; memoryBytes: number },
 ): Promise<void> {
   const memory = (navigator as { deviceMemory?: number }).deviceMemory;
-  const kernels = FORMATS.map((format): [string, string, string] => {
-    const { oneToken, prompt } = rw.kernels.products[format];
-    return [format, oneToken, prompt];
-  });
+  const kernels = FORMATS.map((format): [string, string] => [format, rw.kernels.products[format]]);
   const facts: [string, string][] = [
     ["Isolated from other origins", crossOriginIsolated ? `yes, by ${await isolatedBy()}` : "no, so one thread"],
     ["Threads of the model", used === undefined ? threadsToCome() : String(used.threads)],
