@@ -169,7 +169,7 @@ constexpr bool kIsShort = requires {
 // Sets what multiplies a chunk.
 template <class Arithmetic, class Dot, class Block>
 void multiply_with(PanelChunk& chunk) {
-  using Tile = Dot::Tile;
+  using Tile = typename Dot::Tile;
   if constexpr (Block::kScalesOf16) chunk.multiply = quantized_tokens<quantized_tile_of_16<Arithmetic, Tile>>;
   if constexpr (!Block::kScalesOf16) chunk.multiply = quantized_tokens<quantized_tile<Arithmetic, Tile, Block::kMinimums>>;
 }
