@@ -6,7 +6,7 @@ import { load } from "ropewalk";
 import { randomNumbers } from "../../helpers/arrays.mjs";
 import { rootMeanSquare } from "../../helpers/models.mjs";
 import { isExact, rw } from "../../helpers/runtime.mjs";
-import { tinyModelNames, withTinyModel } from "../../helpers/tiny_models.mjs";
+import { logitsOf, tinyModelNames, withTinyModel } from "../../helpers/tiny_models.mjs";
 
 const scalar = await load({ build: "scalar" });
 const VOCABULARY = 64;
@@ -25,24 +25,17 @@ test("there is a tiny model of every format but f32", () => {
   assert.equal(names.length, formats.length - 1, names.join(" "));
 });
 
-for (const name of names)
+for (const [index, name] of names.entries())
   test(`${name}: prompts of random lengths have the logits of the reference kernels`, async () => {
-    const random = randomNumbers(name.length * 31 + names.indexOf(name));
+    const random = randomNumbers(index);
     const whole = (limit) => Math.floor(random() * limit);
     const prompts = Array.from({ length: PROMPTS }, () =>
       Array.from({ length: 1 + whole(LONGEST) }, () => whole(VOCABULARY)),
     );
-    const logitsOf = async (model, prompt) => {
-      const session = model.session();
-      await session.append(prompt);
-      const logits = session.logits();
-      session.dispose();
-      return logits;
-    };
     const all = (runtime) =>
       withTinyModel(runtime, `${name}/model.gguf`, async (model) => {
         const logits = [];
-        for (const prompt of prompts) logits.push(await logitsOf(model, prompt));
+        for (const prompt of prompts) logits.push(...(await logitsOf(model, { prompt, steps: [] })));
         return logits;
       });
     const [actual, expected] = [await all(rw), await all(scalar)];
