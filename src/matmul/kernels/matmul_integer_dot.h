@@ -234,8 +234,8 @@ struct RelaxedPairDot : RelaxedByteDot<false> {
   }
 };
 
-// The same for several tokens and any quants below 128: a loop adds to pairs, and its end adds these to the totals. Tiles multiply pairs
-// with the sub-scales, which are stored beside the weights (matmul_pairs_simd.h).
+// The same for several tokens and any quants below 128. Tiles multiply pairs with sub-scales, which are stored beside the weights
+// (matmul_pairs_simd.h).
 struct RelaxedPairs : RelaxedByteDot<false> {
   static constexpr bool kStoresSubScales = true;
 
@@ -244,6 +244,7 @@ struct RelaxedPairs : RelaxedByteDot<false> {
   }
 };
 
+// For a few tokens: a loop adds to pairs, and its end adds these to the totals.
 struct RelaxedPairFew : RelaxedPairs {
   using Alone = RelaxedPairFew;
   template <class Block>
