@@ -20,9 +20,32 @@ function limits(stored, { quota, closesAt }) {
   };
 }
 
+/** What sync access handles lock: a file that one has open can't be moved or removed, and only readers share it. */
+function fileLocks() {
+  const readers = new Map();
+  const locked = () => {
+    throw new DOMException("the file is open", "NoModificationAllowedError");
+  };
+  return {
+    check: (name) => void (readers.has(name) && locked()),
+    /** Returns a function that closes the file. */
+    open(name, mode) {
+      const count = readers.get(name) ?? 0;
+      if (count > 0 && (mode !== "read-only" || count === Infinity)) locked();
+      readers.set(name, mode === "read-only" ? count + 1 : Infinity);
+      return () => {
+        const left = mode === "read-only" ? readers.get(name) - 1 : 0;
+        if (left === 0) readers.delete(name);
+        else readers.set(name, left);
+      };
+    },
+  };
+}
+
 /**
  * A fake OPFS. `stored` has the files of its one folder. As in browsers, a file exists, empty, before its first byte is written; a stream puts its
  * bytes there when it is closed, and a sync access handle writes what fits.
+ * @param knowsModes - whether several sync access handles can read a file at once
  * @param closesAt - how many calls that change something come back before the tab is closed; later ones throw ClosedTab
  * @param left - the contents at the beginning, such as those of a tab that was closed
  */
@@ -32,10 +55,12 @@ export function fakeOpfs({
   streams = true,
   sync = true,
   move = true,
+  knowsModes = true,
   left = [],
 } = {}) {
   const stored = new Map(left);
   const limit = limits(stored, { quota, closesAt });
+  const locks = fileLocks();
   const put = (name, bytes) => {
     const before = stored.get(name)?.size ?? 0;
     if (bytes.length - before > limit.left()) refuse();
@@ -65,26 +90,38 @@ export function fakeOpfs({
       ...(move && {
         async move(other) {
           limit.change();
+          locks.check(name);
+          locks.check(other);
           stored.set(other, stored.get(name));
           stored.delete(name);
           name = other;
         },
       }),
       ...(sync && {
-        createSyncAccessHandle: async () => ({
-          truncate() {
-            limit.change();
-            stored.set(name, new Blob([]));
-          },
-          write(bytes) {
-            limit.change();
-            const fitting = bytes.slice(0, Math.min(bytes.length, limit.left()));
-            put(name, fitting);
-            return fitting.length;
-          },
-          flush() {},
-          close() {},
-        }),
+        async createSyncAccessHandle({ mode = "readwrite" } = {}) {
+          const close = locks.open(name, knowsModes ? mode : "readwrite");
+          const before = new Uint8Array(await stored.get(name).arrayBuffer());
+          return {
+            getSize: () => stored.get(name).size,
+            read(bytes, { at }) {
+              const read = before.subarray(at, at + bytes.length);
+              bytes.set(read);
+              return read.length;
+            },
+            truncate() {
+              limit.change();
+              stored.set(name, new Blob([]));
+            },
+            write(bytes) {
+              limit.change();
+              const fitting = bytes.slice(0, Math.min(bytes.length, limit.left()));
+              put(name, fitting);
+              return fitting.length;
+            },
+            flush() {},
+            close,
+          };
+        },
       }),
     };
   };
@@ -99,6 +136,7 @@ export function fakeOpfs({
     },
     async removeEntry(name) {
       limit.change();
+      locks.check(name);
       if (!stored.delete(name)) throw new DOMException("none", "NotFoundError");
     },
     async *keys() {

@@ -17,7 +17,7 @@ import { ClosedTab, fakeCaches, fakeOpfs } from "../../files/stores.mjs";
 const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 const CASES = Number(process.env.ROPEWALK_CASES ?? 300);
 const PIECE = 10_000;
-const CHECKSUM = 32;
+const CHECKSUM = 4;
 
 const STORES = {
   "OPFS, by streams": ["opfs", fakeOpfs, {}],

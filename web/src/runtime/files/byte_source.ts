@@ -13,8 +13,8 @@ export interface ByteSource {
   readonly kept?: ByteSource;
   /** Skipping fewer bytes than this within a stream is cheaper than opening a second stream. */
   readonly seekCost: number;
-  /** Set if reading costs no download. Then more of the file is read at first. */
-  readonly isLocal?: true;
+  /** Whether reading its beginning costs no download. Then more of it is read at first. */
+  readonly isLocal?: boolean;
   /**
    * Yields the bytes in [start, end), in order. A chunk is valid until the next one is requested. Leaving the loop closes the
    * connection or file.

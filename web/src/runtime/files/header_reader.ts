@@ -4,6 +4,7 @@ import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import { MAX_HEADER_BYTES, MAX_NAME_BYTES, MAX_VALUES } from "./limits.js";
+import { decodeStrings } from "./utf8_strings.js";
 
 /** The header of a model with a tokenizer often has more than a megabyte. A download begins with less, because other headers are small. */
 const FIRST_READ = { local: 4 << 20, download: 1 << 20 };
@@ -128,6 +129,22 @@ export class HeaderCursor {
   /** A name: a UTF-8 string after its length. */
   name(part: string): string {
     return this.utf8(this.countOf("bytes", 1, MAX_NAME_BYTES, part), part);
+  }
+
+  /** `count` UTF-8 strings, each after its 64-bit length. */
+  strings(count: number, part: string): string[] {
+    const start = this.position;
+    const ranges = new Uint32Array(2 * count);
+    for (let i = 0; i < count; i++) {
+      const length = this.count(part);
+      this.need(length, part);
+      ranges[2 * i] = this.position;
+      ranges[2 * i + 1] = this.position += length;
+    }
+    const strings = decodeStrings(this.bytes, ranges);
+    if (strings !== undefined) return strings;
+    this.position = start; // one by one, for the error of the first that is invalid
+    return Array.from({ length: count }, () => this.utf8(this.count(part), part));
   }
 
   /** A UTF-8 string of `length` bytes. */

@@ -21,7 +21,9 @@ export function countReads(
     name: source.name,
     size: source.size,
     seekCost: source.seekCost,
-    ...(source.isLocal && { isLocal: true }),
+    get isLocal() {
+      return source.isLocal ?? false;
+    },
     ...(source.kept !== undefined && { kept: source.kept }),
     async *stream(start, end, signal) {
       if (!isCounting) {

@@ -1,12 +1,10 @@
 // Pieces of a cached file, each with a checksum.
 import { pieceName } from "./entries.js";
 import type { PieceStore } from "./piece_store.js";
+import { xxh32 } from "./xxhash.js";
 
-/**
- * SHA-256 follows the bytes of each piece. WebCrypto has it wherever there is a store to keep pieces in, computes it outside the thread that
- * calls it, and needs no code of ours.
- */
-const CHECKSUM_BYTES = 32;
+/** XXH32 follows the bytes of each piece. */
+const CHECKSUM_BYTES = 4;
 
 /** Which bytes of which version a piece holds. */
 export interface PieceFile {
@@ -25,22 +23,22 @@ export function pieceLength({ pieceBytes }: PieceStore, size: number, index: num
 const storedLength = ({ store, size }: PieceFile, index: number): number =>
   pieceLength(store, size, index) + CHECKSUM_BYTES;
 
-/** Memory for a piece and its checksum. `bytes` is filled before `writePiece`. @internal */
-export function newPiece(
-  file: PieceFile,
-  index: number,
-): { whole: Uint8Array<ArrayBuffer>; bytes: Uint8Array<ArrayBuffer> } {
-  const whole = new Uint8Array(storedLength(file, index));
-  return { whole, bytes: whole.subarray(0, -CHECKSUM_BYTES) };
+/** Memory of a piece: its bytes, and as it is stored, with its checksum. */
+export interface Piece {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly whole: Uint8Array<ArrayBuffer>;
+}
+
+const pieceIn = (whole: Uint8Array<ArrayBuffer>): Piece => ({ whole, bytes: whole.subarray(0, -CHECKSUM_BYTES) });
+
+/** Memory for a piece. `bytes` are filled before `writePiece`. @internal */
+export function newPiece(file: PieceFile, index: number): Piece {
+  return pieceIn(new Uint8Array(storedLength(file, index)));
 }
 
 /** Adds the checksum to a filled piece and stores it. If that fails, nothing is stored of it. @internal */
-export async function writePiece(
-  file: PieceFile,
-  index: number,
-  { whole, bytes }: ReturnType<typeof newPiece>,
-): Promise<void> {
-  whole.set(await checksumOf(bytes), bytes.length);
+export async function writePiece(file: PieceFile, index: number, { whole, bytes }: Piece): Promise<void> {
+  viewOf(whole).setUint32(bytes.length, xxh32(bytes), true);
   const name = pieceName(file.key, file.version, index);
   await file.store.write(name, whole).catch(async (error: unknown) => {
     await file.store.remove(name).catch(() => undefined); // what was there was damaged
@@ -54,21 +52,33 @@ export async function hasPiece(file: PieceFile, index: number): Promise<boolean>
   return blob?.size === storedLength(file, index);
 }
 
-/** The bytes of a stored piece, "damaged" if they don't have their length or checksum, undefined if there is none. @internal */
-export async function readPiece(file: PieceFile, index: number): Promise<Uint8Array | "damaged" | undefined> {
-  const blob = await file.store.read(pieceName(file.key, file.version, index)).catch(() => undefined);
+/**
+ * Reads a stored piece, into the memory of another one if it fits. "damaged" if it doesn't have its length or checksum, undefined if there is none.
+ * @internal
+ */
+export async function readPiece(
+  file: PieceFile,
+  index: number,
+  memory: Piece | undefined,
+): Promise<Piece | "damaged" | undefined> {
+  const name = pieceName(file.key, file.version, index);
+  const blob = await file.store.read(name).catch(() => undefined);
   if (blob === undefined) return undefined;
   if (blob.size !== storedLength(file, index)) return "damaged";
   try {
-    const whole = new Uint8Array(await blob.arrayBuffer());
-    const bytes = whole.subarray(0, -CHECKSUM_BYTES);
-    const expected = await checksumOf(bytes);
-    return whole.subarray(-CHECKSUM_BYTES).every((byte, i) => byte === expected[i]) ? bytes : "damaged";
+    const { whole, bytes } = await readWhole(file.store, name, blob, memory);
+    return viewOf(whole).getUint32(bytes.length, true) === xxh32(bytes) ? { whole, bytes } : "damaged";
   } catch {
     return undefined; // removed or replaced while it was read
   }
 }
 
-async function checksumOf(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+async function readWhole(store: PieceStore, name: string, blob: Blob, memory: Piece | undefined): Promise<Piece> {
+  if (store.readInto !== undefined) {
+    const piece = memory?.whole.length === blob.size ? memory : pieceIn(new Uint8Array(blob.size));
+    if (await store.readInto(name, piece.whole)) return piece;
+  }
+  return pieceIn(new Uint8Array(await blob.arrayBuffer()));
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);

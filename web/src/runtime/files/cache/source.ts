@@ -8,7 +8,7 @@ import { type CacheRecord, changeFile, keyOf, readRecord, removeOrphans, version
 import { withLock } from "../locks.js";
 import { collectOrphans } from "./models.js";
 import type { PieceStore } from "./piece_store.js";
-import { hasPiece, newPiece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
+import { hasPiece, newPiece, type Piece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
 
 /** The first bytes of a file that are part of its version. Opening a file on a server has read them already. */
 const BEGINNING = 1 << 20;
@@ -97,8 +97,13 @@ class CachedSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly seekCost = 1 << 20;
+  get isLocal(): boolean {
+    return this.#first !== undefined;
+  }
   /** Whether pieces are no longer stored: the store is full, or the cached file was deleted or replaced. */
   #isEnded = false;
+  /** The first piece, once it was read. Headers are read in several parts. */
+  #first: Piece | undefined;
 
   constructor(
     private readonly source: ByteSource,
@@ -111,11 +116,12 @@ class CachedSource implements ByteSource {
 
   async *stream(start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     const { pieceBytes } = this.file.store;
+    let piece: Piece | undefined;
     let position = start;
     while (position < end) {
       signal?.throwIfAborted();
       const index = Math.floor(position / pieceBytes);
-      const piece = await this.#read(index);
+      piece = await this.#read(index, piece);
       signal?.throwIfAborted();
       if (piece === undefined) {
         const missingEnd = await this.#endOfMissing(index, end);
@@ -126,9 +132,9 @@ class CachedSource implements ByteSource {
         continue;
       }
       const first = index * pieceBytes;
-      const pieceEnd = Math.min(first + piece.length, end);
+      const pieceEnd = Math.min(first + piece.bytes.length, end);
       while (position < pieceEnd) {
-        const chunk = piece.subarray(position - first, Math.min(position + CHUNK_BYTES, pieceEnd) - first);
+        const chunk = piece.bytes.subarray(position - first, Math.min(position + CHUNK_BYTES, pieceEnd) - first);
         yield chunk;
         position += chunk.length;
         signal?.throwIfAborted();
@@ -136,9 +142,13 @@ class CachedSource implements ByteSource {
     }
   }
 
-  /** A cached piece, or undefined if it is missing or damaged. */
-  async #read(index: number): Promise<Uint8Array | undefined> {
-    const piece = await readPiece(this.file, index);
+  /** A cached piece, in the memory of the one `before` it if it can be. Undefined if it is missing or damaged. */
+  async #read(index: number, before: Piece | undefined): Promise<Piece | undefined> {
+    const first = this.#first;
+    if (index === 0 && first !== undefined) return first;
+    this.#first = undefined;
+    const piece = await readPiece(this.file, index, index > 1 ? before : undefined); // other streams may use the first one
+    if (index === 0 && piece !== "damaged") this.#first = piece;
     if (piece !== "damaged") return piece;
     const from = index * this.file.store.pieceBytes;
     this.warn(`${this.name}: the cached bytes from ${from} on are damaged; downloading them again`);
@@ -152,7 +162,7 @@ class CachedSource implements ByteSource {
     return last;
   }
 
-  /** Downloads the pieces in [first, last), stores each, and yields the bytes in [start, end). */
+  /** Downloads the pieces in [first, last), stores each while the next one arrives, and yields the bytes in [start, end). */
   async *#download(
     first: number,
     last: number,
@@ -166,28 +176,40 @@ class CachedSource implements ByteSource {
       return;
     }
     let piece = newPiece(this.file, first);
+    let written: Piece | undefined;
+    let writing = Promise.resolve();
     let index = first;
     let position = first * pieceBytes;
-    for await (const chunk of this.source.stream(position, Math.min(last * pieceBytes, this.size), signal)) {
-      for (let rest = chunk; rest.length > 0;) {
-        const at = position - index * pieceBytes;
-        const part = rest.subarray(0, piece.bytes.length - at);
-        piece.bytes.set(part, at);
-        const wanted = part.subarray(Math.max(start - position, 0), Math.max(end - position, 0));
-        if (wanted.length > 0) yield wanted;
-        position += part.length;
-        rest = rest.subarray(part.length);
-        if (at + part.length < piece.bytes.length) continue;
-        await this.#write(index, piece);
-        index += 1;
-        if (index < last && pieceLength(this.file.store, this.size, index) !== piece.bytes.length)
-          piece = newPiece(this.file, index);
+    try {
+      for await (const chunk of this.source.stream(position, Math.min(last * pieceBytes, this.size), signal)) {
+        for (let rest = chunk; rest.length > 0;) {
+          const at = position - index * pieceBytes;
+          const part = rest.subarray(0, piece.bytes.length - at);
+          piece.bytes.set(part, at);
+          const wanted = part.subarray(Math.max(start - position, 0), Math.max(end - position, 0));
+          if (wanted.length > 0) yield wanted;
+          position += part.length;
+          rest = rest.subarray(part.length);
+          if (at + part.length < piece.bytes.length) continue;
+          await writing;
+          writing = this.#write(index, piece);
+          index += 1;
+          if (index < last) [piece, written] = [this.#memoryFor(index, written), piece];
+        }
       }
+    } finally {
+      await writing;
     }
   }
 
+  /** Memory for a piece that is downloaded: that of one that is stored by now, if it has the same length. */
+  #memoryFor(index: number, stored: Piece | undefined): Piece {
+    const isFitting = stored?.bytes.length === pieceLength(this.file.store, this.size, index);
+    return isFitting ? stored : newPiece(this.file, index);
+  }
+
   /** Stores a piece if the cached file is still this version of it. */
-  async #write(index: number, piece: ReturnType<typeof newPiece>): Promise<void> {
+  async #write(index: number, piece: Piece): Promise<void> {
     if (this.#isEnded) return;
     const { store, key, version } = this.file;
     let problem: string | undefined;

@@ -171,6 +171,7 @@ function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[]
     invalidFile(cursor.file, part, `has arrays nested more than ${MAX_ARRAY_DEPTH} deep: the file is damaged`);
   const type = valueType(cursor, part);
   const length = cursor.arrayLength(type.bytes, part);
+  if (type.read === readString) return cursor.strings(length, part);
   const read: ReadValue = type === VALUE_TYPES[ARRAY] ? (at, name) => readArray(at, name, depth + 1) : type.read;
   const values: unknown[] = [];
   for (let i = 0; i < length; i++) values.push(read(cursor, part));
