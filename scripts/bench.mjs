@@ -245,6 +245,11 @@ async function bench(args) {
     const { benchPage } = await import("../tests/bench/page/bench_page.mjs");
     await measure("beside other packages in Chromium", benchPage(inPage, args));
   }
+  if (wants("loading")) {
+    const { benchLoadingInBrowser } = await import("../tests/bench/loading/in_browser.mjs");
+    for (const name of BUILDS)
+      await measure(`loading a model in Chromium, ${name} build`, benchLoadingInBrowser(inPage, name));
+  }
   for (const [part, title] of Object.entries({
     lookup: "prompt lookup",
     format: "structured output",

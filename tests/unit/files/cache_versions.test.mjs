@@ -18,11 +18,11 @@ const versions = [0, 1, 2].map((version) => new Uint8Array(SIZE).fill(100 + vers
 
 /** A server whose file changes. Each chunk that it sends is a turn. */
 function changingServer(turn, { names = (version) => ({ etag: `"${version}"` }) } = {}) {
-  const server = { version: 0, requests: 0, isDown: false };
+  const server = { version: 0, ranges: [], isDown: false };
   server.fetch = async (_, { headers }) => {
     await turn();
     if (server.isDown) throw new TypeError("fetch failed");
-    server.requests += 1;
+    server.ranges.push(new Headers(headers).get("range"));
     const bytes = versions[server.version];
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(new Headers(headers).get("range"));
     const end = Math.min(Number(last) + 1, SIZE);
@@ -54,7 +54,7 @@ function stepwiseDigests(t, turn) {
 async function load(store, server, warnings = []) {
   const http = { fetch: server.fetch, headers: {}, retries: 0, timeout: 1e6 };
   const open = withCache(
-    (...file) => openHttp(...file.slice(0, 2), http, file[2]),
+    (address, name, ...rest) => openHttp(address, name, http, ...rest),
     store,
     url.href,
     (message) => warnings.push(message),
@@ -116,9 +116,9 @@ for (const withLocks of [true, false]) {
         `seed ${seed}: a later load has what the server has`,
       );
       await expectNoOrphans(store, `seed ${seed}, after a later load`);
-      const before = server.requests;
+      const before = server.ranges.length;
       assert.equal(versionIn(await load(store, server)), server.version);
-      if (server.requests === before + 1) found.kept += 1; // only asked whether the file has changed
+      if (server.ranges.length === before + 1) found.kept += 1; // only asked whether the file has changed
       await removeSource(store, (source) => source === url.href);
       assert.equal(store.stored.size, 0, `seed ${seed}: deleting leaves nothing`);
     }
@@ -165,16 +165,25 @@ test("a damaged piece and no server: an error, never its bytes", async () => {
   await assert.rejects(load(store, server), { code: "NETWORK", message: /only part of the file/ });
 });
 
-test("a change that only Last-Modified, or only the bytes, show", async () => {
-  for (const names of [(version) => ({ "last-modified": `Thu, 0${version + 1} Jan 2026 00:00:00 GMT` }), () => ({})]) {
+const SERVERS = {
+  "a strong ETag": [(version) => ({ etag: `"${version}"` }), 1],
+  "a weak ETag that stays the same": [() => ({ etag: 'W/"1"' }), 1 << 20],
+  "Last-Modified": [(version) => ({ "last-modified": `Thu, 0${version + 1} Jan 2026 00:00:00 GMT` }), 1 << 20],
+  "only the bytes": [() => ({}), 1 << 20],
+};
+
+for (const [title, [names, asked]] of Object.entries(SERVERS))
+  test(`a change that shows in ${title}, for which ${asked} bytes are read of a cached file`, async () => {
     const store = memoryStore(steady, { pieceBytes: PIECE });
     const server = changingServer(steady, { names });
     assert.equal(versionIn(await load(store, server)), 0);
+    const before = server.ranges.length;
+    assert.equal(versionIn(await load(store, server)), 0);
+    assert.deepEqual(server.ranges.slice(before), [`bytes=0-${asked - 1}`], "only the check for changes");
     server.version = 1;
     assert.equal(versionIn(await load(store, server)), 1);
     await expectNoOrphans(store, "after the change");
-  }
-});
+  });
 
 test("pieces of an earlier release, and those whose record is gone, are removed when the cache is next used", async () => {
   const store = memoryStore(steady, { pieceBytes: PIECE });

@@ -250,7 +250,8 @@ export async function openFiles(
       advise.other(`pass the name ${page} instead`),
     );
   const sent = token !== undefined && url.origin === new URL(hub).origin ? bearer(token, headers) : headers;
-  const open: OpenUrl = (file, name, signal) => openHttp(file, name, { ...http, headers: sent }, signal);
+  const open: OpenUrl = (file, name, signal, firstBytes) =>
+    openHttp(file, name, { ...http, headers: sent }, signal, firstBytes);
   const store = await storeFor(platform, cache, warn);
   return httpFiles(url, store === undefined ? open : withCache(open, store, withoutFragment(url), warn));
 }

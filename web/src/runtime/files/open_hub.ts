@@ -159,10 +159,10 @@ function openFrom(
     headers: token === undefined ? http.headers : bearer(token, http.headers),
     explain: (response) => explainRefusal(hub, name, hasToken(http, token), response),
   };
-  const latest: OpenUrl = (url, file, signal) => openHttp(url, file, options, signal);
+  const latest: OpenUrl = (url, file, signal, firstBytes) => openHttp(url, file, options, signal, firstBytes);
   const from = `/resolve/${encodeURIComponent(name.revision)}/`;
   const at = (commit: string): OpenUrl => {
-    return (url, file, signal) => latest(new URL(url.href.replace(from, `/resolve/${commit}/`)), file, signal);
+    return (url, ...rest) => latest(new URL(url.href.replace(from, `/resolve/${commit}/`)), ...rest);
   };
   return { latest, at };
 }

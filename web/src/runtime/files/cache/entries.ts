@@ -14,6 +14,8 @@ export interface CacheRecord {
   readonly size?: number | undefined;
   /** Identifies the version of the file that its pieces belong to; undefined for a file that the server doesn't have. */
   readonly version?: string | undefined;
+  /** Whether that follows from what the server sends, without bytes of the file. */
+  readonly isExact?: boolean;
 }
 
 /** A file with data in a store. @internal */
@@ -43,12 +45,17 @@ export function keyOf(url: URL): Promise<string> {
 }
 
 /**
- * A version as 32 hexadecimal digits, from the file's length, its ETag or Last-Modified, and its first bytes. The bytes are for servers
- * that send neither, and for Last-Modified, which counts whole seconds.
+ * A version as 32 hexadecimal digits, from the file's length, its ETag or Last-Modified, and its first bytes unless it has a strong ETag. They are
+ * for servers that send neither, for weak ETags, and for Last-Modified, which counts whole seconds.
  * @internal
  */
-export async function versionOf(size: number, sent: string | undefined, beginning: BufferSource): Promise<string> {
-  return (await digestOf(JSON.stringify([size, sent ?? null, await sha256(beginning)]))).slice(0, 32);
+export async function versionOf(
+  size: number,
+  sent: string | undefined,
+  beginning: BufferSource | undefined,
+): Promise<string> {
+  const first = beginning && (await sha256(beginning));
+  return (await digestOf(JSON.stringify([size, sent ?? null, first ?? null]))).slice(0, 32);
 }
 
 /** @internal */

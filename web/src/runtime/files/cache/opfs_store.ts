@@ -85,7 +85,8 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
       const handle: OpfsFileHandle | undefined = await fileAt(name);
       const file = await handle?.createSyncAccessHandle?.({ mode: "read-only" }).catch(() => undefined);
       try {
-        return file?.getSize() === bytes.length && file.read(bytes, { at: 0 }) === bytes.length;
+        file?.read(bytes, { at: 0 });
+        return file?.getSize();
       } finally {
         file?.close();
       }

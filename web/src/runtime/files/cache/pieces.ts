@@ -61,24 +61,26 @@ export async function readPiece(
   index: number,
   memory: Piece | undefined,
 ): Promise<Piece | "damaged" | undefined> {
-  const name = pieceName(file.key, file.version, index);
-  const blob = await file.store.read(name).catch(() => undefined);
-  if (blob === undefined) return undefined;
-  if (blob.size !== storedLength(file, index)) return "damaged";
+  const { store, key, version } = file;
+  const name = pieceName(key, version, index);
+  const length = storedLength(file, index);
   try {
-    const { whole, bytes } = await readWhole(file.store, name, blob, memory);
-    return viewOf(whole).getUint32(bytes.length, true) === xxh32(bytes) ? { whole, bytes } : "damaged";
+    if (store.readInto !== undefined) {
+      const piece = memory?.whole.length === length ? memory : newPiece(file, index);
+      const found = await store.readInto(name, piece.whole);
+      if (found !== undefined) return found === length ? checked(piece) : "damaged";
+    }
+    const blob = await store.read(name);
+    if (blob === undefined) return undefined;
+    return blob.size === length ? checked(pieceIn(new Uint8Array(await blob.arrayBuffer()))) : "damaged";
   } catch {
-    return undefined; // removed or replaced while it was read
+    return undefined; // removed or replaced while it was read, or the store fails
   }
 }
 
-async function readWhole(store: PieceStore, name: string, blob: Blob, memory: Piece | undefined): Promise<Piece> {
-  if (store.readInto !== undefined) {
-    const piece = memory?.whole.length === blob.size ? memory : pieceIn(new Uint8Array(blob.size));
-    if (await store.readInto(name, piece.whole)) return piece;
-  }
-  return pieceIn(new Uint8Array(await blob.arrayBuffer()));
+function checked(piece: Piece): Piece | "damaged" {
+  const { whole, bytes } = piece;
+  return viewOf(whole).getUint32(bytes.length, true) === xxh32(bytes) ? piece : "damaged";
 }
 
 const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);

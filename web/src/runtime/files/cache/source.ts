@@ -10,7 +10,7 @@ import { collectOrphans } from "./models.js";
 import type { PieceStore } from "./piece_store.js";
 import { hasPiece, newPiece, type Piece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
 
-/** The first bytes of a file that are part of its version. Opening a file on a server has read them already. */
+/** The first bytes of a file that are part of its version. Opening a file that isn't cached has read them already. */
 const BEGINNING = 1 << 20;
 
 const CHUNK_BYTES = 1 << 20;
@@ -29,9 +29,10 @@ export function withCache(open: OpenUrl, store: PieceStore, model: string, warn:
   return async (url, name, signal) => {
     await (collected ??= collectOrphans(store).catch(() => undefined)); // a store that fails is reported when it is written
     const key = await keyOf(url);
+    const cached = await readRecord(store, key);
     let source: ByteSource | MissingFile;
     try {
-      source = await open(url, name, signal);
+      source = await open(url, name, signal, cached?.isExact ? 1 : undefined); // headers say whether the file has changed
     } catch (error) {
       return openUnreachable(error, store, key, name, warn);
     }
@@ -57,9 +58,9 @@ async function recordOf(
   signal: AbortSignal | undefined,
 ): Promise<CacheRecord> {
   if (source instanceof MissingFile) return { source: model };
-  const { size } = source;
-  const beginning = await readRange(source, 0, Math.min(BEGINNING, size), signal);
-  return { source: model, size, version: await versionOf(size, source.version, beginning) };
+  const { size, isExact = false } = source;
+  const beginning = isExact ? undefined : await readRange(source, 0, Math.min(BEGINNING, size), signal);
+  return { source: model, size, version: await versionOf(size, source.version, beginning), isExact };
 }
 
 /** Makes `record` the record of a file. Removes the pieces of other versions. */

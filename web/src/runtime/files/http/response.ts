@@ -34,6 +34,8 @@ export interface RangeResponse {
   readonly size: number;
   /** Identifies this version of the file: its ETag or Last-Modified. */
   readonly version: string | undefined;
+  /** Whether that is a strong ETag. */
+  readonly isExact: boolean;
   /** Whether the server returned a range and not the whole file. */
   readonly isPartial: boolean;
 }
@@ -77,12 +79,14 @@ export function parseResponse(
     return refuse(`status ${status}, expected 200 or 206`, advise.other("check the URL"));
   if (isHtml(response))
     return refuse("the server responded with an HTML page", advise.other("check that the file is served at this URL"));
-  const version = (headers.get("etag") ?? headers.get("last-modified"))?.replace(/^W\//, "");
+  const tag = headers.get("etag");
+  const version = (tag ?? headers.get("last-modified"))?.replace(/^W\//, "");
+  const isExact = tag?.startsWith('"') ?? false;
   const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
   if (status === 200) {
     const length = headers.get("content-length");
     const size = length === null || isEncoded ? Infinity : Number(length);
-    return { start: 0, end: size, size, version, isPartial: false };
+    return { start: 0, end: size, size, version, isExact, isPartial: false };
   }
   if (isEncoded)
     return refuse(
@@ -92,14 +96,14 @@ export function parseResponse(
   if (headers.get("content-type")?.startsWith("multipart/"))
     return refuse("the server responded to a request for one range with several");
   const range = headers.get("content-range");
-  if (range === null) return { start, end: Infinity, size: Infinity, version, isPartial: true };
+  if (range === null) return { start, end: Infinity, size: Infinity, version, isExact, isPartial: true };
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(range) ?? [];
   const end = Number(last) + 1;
   const size = total === "*" ? Infinity : Number(total);
   if (first === undefined || Number(first) !== start || end <= start || end > size) {
     return refuse(`bytes from ${start} on were requested, but the server responded with Content-Range "${range}"`);
   }
-  return { start, end, size, version, isPartial: true };
+  return { start, end, size, version, isExact, isPartial: true };
 }
 
 /** Whether the response is an HTML page. Servers of single-page apps send one, with status 200, for files they don't have. @internal */

@@ -34,16 +34,17 @@ const FIRST_READ = 1 << 20;
 /** Bytes after a failure that reset the count of failures. */
 const BYTES_TO_RESET_FAILURES = 1 << 20;
 
-/** Opens a file on a server: reads its first megabyte and keeps it, as it contains most headers. @internal */
+/** Opens a file on a server: reads its first bytes and keeps them. A megabyte contains most headers. @internal */
 export async function openHttp(
   url: URL,
   name: string,
   options: HttpOptions,
   signal?: AbortSignal,
+  firstBytes = FIRST_READ,
 ): Promise<ByteSource | MissingFile> {
   const source = new HttpSource(url, name, options);
   try {
-    await source.readBeginning(signal);
+    await source.readBeginning(firstBytes, signal);
     return source;
   } catch (error) {
     if (error instanceof NotFoundError) return new MissingFile("NETWORK", error.message, error.advised);
@@ -68,6 +69,7 @@ class HttpSource implements ByteSource {
   size = Infinity;
   seekCost = 1 << 20;
   version: string | undefined;
+  isExact = false;
   private beginning = new Uint8Array(0);
   private isOpen = false;
 
@@ -82,15 +84,15 @@ class HttpSource implements ByteSource {
     return this.url.protocol === "data:" ? "data: URL" : this.url.href;
   }
 
-  async readBeginning(signal: AbortSignal | undefined): Promise<void> {
-    const bytes = new Uint8Array(FIRST_READ);
+  async readBeginning(count: number, signal: AbortSignal | undefined): Promise<void> {
+    const bytes = new Uint8Array(count);
     let filled = 0;
-    for await (const chunk of this.download(0, FIRST_READ, signal)) {
+    for await (const chunk of this.download(0, count, signal)) {
       bytes.set(chunk, filled);
       filled += chunk.length;
     }
     this.beginning = bytes.slice(0, filled);
-    if (this.size === Infinity && filled < FIRST_READ) this.size = filled;
+    if (this.size === Infinity && filled < count) this.size = filled;
   }
 
   async *stream(start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -190,11 +192,12 @@ class HttpSource implements ByteSource {
     if (status === 416) throw new NotFoundError(`${this.shownUrl}: the file is empty`);
   }
 
-  private throwIfChanged({ size, version, isPartial }: RangeResponse): void {
+  private throwIfChanged({ size, version, isExact, isPartial }: RangeResponse): void {
     if (!this.isOpen) {
       this.isOpen = true;
       this.size = size;
       this.version = version;
+      this.isExact = isExact;
     } else if (size !== this.size && size !== Infinity && this.size !== Infinity) {
       networkError(
         this.name,

@@ -4,8 +4,13 @@ import { show } from "../../../core/base/show.js";
 import { fail } from "../../../core/base/errors.js";
 import type { ByteSource, FileSet, MissingFile } from "../byte_source.js";
 
-/** Opens a file on a server. @internal */
-export type OpenUrl = (url: URL, name: string, signal?: AbortSignal) => Promise<ByteSource | MissingFile>;
+/** Opens a file on a server, with a megabyte of it, or as many bytes as given. @internal */
+export type OpenUrl = (
+  url: URL,
+  name: string,
+  signal?: AbortSignal,
+  firstBytes?: number,
+) => Promise<ByteSource | MissingFile>;
 
 /** Schemes that pages fetch; the last ones are those of the files that an extension brings. */
 const FETCHED = /^(https?|blob|data|(chrome|moz|safari-web)-extension):$/;
