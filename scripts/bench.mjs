@@ -12,6 +12,7 @@
 //   npm run bench -- batches        several texts at once, compared with one (not part of the others)
 //   npm run bench -- kept           opening a kept session, compared with reading it (not part of the others)
 //   npm run bench -- loading        loading a model, compared with reading its file (not part of the others)
+//   npm run bench -- visits         what the first and later visits of a page take (not part of the others)
 //   npm run bench -- scales         small weights, compared with larger ones (not part of the others)
 //   npm run bench -- released       released models, beside llama.cpp and sentence-transformers (not part of the others)
 //   npm run bench -- node           vectors in Node, beside packages with native add-ons (not part of the others)
@@ -200,6 +201,7 @@ async function bench(args) {
     "batches",
     "kept",
     "loading",
+    "visits",
     "scales",
     "node",
     "decisions",
@@ -244,6 +246,10 @@ async function bench(args) {
   if (wants("page")) {
     const { benchPage } = await import("../tests/bench/page/bench_page.mjs");
     await measure("beside other packages in Chromium", benchPage(inPage, args));
+  }
+  if (wants("visits")) {
+    const { benchVisits } = await import("../tests/bench/visits/visits.mjs");
+    await measure("visits of a page in Chromium", benchVisits());
   }
   if (wants("loading")) {
     const { benchLoadingInBrowser } = await import("../tests/bench/loading/in_browser.mjs");

@@ -38,7 +38,7 @@ export const hasOpfs = (name) => name !== "webkit";
 /** The smallest window of WebKitGTK's MiniBrowser is wider than a phone. */
 export const hasNarrowWindow = (name) => name !== "webkit";
 
-function launch(name, { firefoxPrefs, extension, timeoutMs = TIMEOUT_MS }) {
+function launch(name, { firefoxPrefs, extension, profile, timeoutMs = TIMEOUT_MS }) {
   if (name === "webkit") return launchWebKit({ timeoutMs });
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`npm run setup\``);
@@ -48,11 +48,15 @@ function launch(name, { firefoxPrefs, extension, timeoutMs = TIMEOUT_MS }) {
     : puppeteer.launch({
         ...options,
         args: CHROMIUM_FLAGS,
+        ...(profile !== undefined && { userDataDir: profile }),
         ...(extension !== undefined && { pipe: true, enableExtensions: [extension] }),
       });
 }
 
-/** Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config, `extension` the folder of one for Chromium. */
+/**
+ * Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config, `extension` the folder of one for
+ * Chromium, and `profile` the folder of a profile of Chromium that is kept.
+ */
 export async function withBrowser(name, use, options = {}) {
   const browser = await launch(name, options);
   try {

@@ -64,9 +64,9 @@ async function sendModule(response, path, packages) {
 
 /**
  * Serves `folders` on a free port of localhost: by the beginning of the address, the longest that fits,
- * `{ folder, csp, wasm, wasmType, packages, isIsolated, isShared }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type;
+ * `{ folder, csp, wasm, wasmType, packages, isIsolated, isShared, isCacheable }`. `wasm` is one of WASM_ANSWERS, in place of the files; `wasmType` their MIME type;
  * `packages` are addresses of packages that the modules import by name; `isIsolated` adds the headers that isolate pages from other origins,
- * and `isShared` those with which a CDN lets pages of any origin read its files.
+ * `isCacheable` those that let a browser keep the files, and `isShared` those with which a CDN lets pages of any origin read its files.
  * Returns `{ origin, requests, close }`; `requests` lists the requested paths.
  */
 export async function serve(folders) {
@@ -85,12 +85,17 @@ export async function serve(folders) {
       packages,
       isIsolated,
       isShared,
+      isCacheable,
     } = folders[prefix];
     response.setHeader("Content-Security-Policy", csp);
     response.setHeader("Cache-Control", "no-store");
     if (isIsolated) {
       response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
       response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
+    }
+    if (isCacheable) {
+      response.setHeader("Cache-Control", "max-age=31536000, immutable");
+      response.setHeader("ETag", '"1"');
     }
     if (isShared) {
       response.setHeader("Access-Control-Allow-Origin", "*");
