@@ -20,8 +20,9 @@ const PIECE = 10_000;
 const CHECKSUM = 4;
 
 const STORES = {
-  "OPFS, by streams": ["opfs", fakeOpfs, {}],
+  "OPFS, by streams": ["opfs", fakeOpfs, { sync: false }],
   "OPFS, by sync access handles": ["opfs", fakeOpfs, { streams: false }],
+  "OPFS, by both": ["opfs", fakeOpfs, {}],
   "OPFS, by streams, without move": ["opfs", fakeOpfs, { move: false }],
   "OPFS, by sync access handles, without move": ["opfs", fakeOpfs, { streams: false, move: false }],
   "the Cache API": ["cache", fakeCaches, {}],
