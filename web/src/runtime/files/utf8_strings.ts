@@ -5,11 +5,11 @@ const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /**
- * Decodes UTF-8 strings. String i is at `ranges[2 i]` to `ranges[2 i + 1]` of `bytes`. Returns undefined if one of them isn't valid UTF-8.
+ * Decodes UTF-8 strings that follow each other. String i is at `ranges[2 i]` to `ranges[2 i + 1]` of `bytes`. Returns undefined if one of them isn't valid UTF-8.
  * @internal
  */
 export function decodeStrings(bytes: Uint8Array, ranges: Uint32Array): string[] | undefined {
-  const joined = new Uint8Array(bytes.length);
+  const joined = new Uint8Array((ranges.at(-1) ?? 0) - (ranges[0] ?? 0)); // no larger, because a file can have many arrays
   const ends = new Uint32Array(ranges.length / 2); // in UTF-16, as strings are indexed
   let [length, units] = [0, 0];
   for (let i = 0; i < ends.length; i++) {

@@ -6,6 +6,9 @@ import type { PieceStore } from "./piece_store.js";
 
 const RECORD = "about";
 
+/** Changes with the layout of pieces, so that those of another layout are those of another version. */
+const LAYOUT = 2;
+
 /** Describes a cached file. Stored as JSON next to its pieces. @internal */
 export interface CacheRecord {
   /** URL of the model that the file was last opened for. */
@@ -45,8 +48,8 @@ export function keyOf(url: URL): Promise<string> {
 }
 
 /**
- * A version as 32 hexadecimal digits, from the file's length, its ETag or Last-Modified, and its first bytes unless it has a strong ETag. They are
- * for servers that send neither, for weak ETags, and for Last-Modified, which counts whole seconds.
+ * A version as 32 hexadecimal digits, from the file's length, its ETag or else its Last-Modified, and its first bytes, unless a strong ETag is enough.
+ * They are for small files, for servers that send neither, for weak ETags, and for Last-Modified, which counts whole seconds.
  * @internal
  */
 export async function versionOf(
@@ -55,7 +58,7 @@ export async function versionOf(
   beginning: BufferSource | undefined,
 ): Promise<string> {
   const first = beginning && (await sha256(beginning));
-  return (await digestOf(JSON.stringify([size, sent ?? null, first ?? null]))).slice(0, 32);
+  return (await digestOf(JSON.stringify([LAYOUT, size, sent ?? null, first ?? null]))).slice(0, 32);
 }
 
 /** @internal */

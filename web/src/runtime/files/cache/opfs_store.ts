@@ -49,7 +49,7 @@ export async function createOpfsStore(platform: FilePlatform, name: string): Pro
 /** Removes what writes that were cut off have left. Those of other tabs that run hold a lock. @internal */
 export async function removeUnfinished(store: PieceStore): Promise<void> {
   for (const name of await store.names())
-    if (name.endsWith(UNFINISHED)) await withLock(store, name, () => store.remove(name));
+    if (name.endsWith(UNFINISHED)) await withLock(store, name, () => store.remove(name)); // the lock of its write
 }
 
 /** @internal */
@@ -70,6 +70,10 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
     }
   };
 
+  /** Runs `action` while nobody else reads, writes or removes a file: one that a sync access handle reads can't be replaced or removed. */
+  const alone = <T>(name: string, action: () => Promise<T>): Promise<T> =>
+    withLock(store, `${name}${UNFINISHED}`, action);
+
   const store: PieceStore = {
     id: "opfs",
     pieceBytes: PIECE_BYTES,
@@ -82,19 +86,20 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
     async read(name) {
       return (await fileAt(name))?.getFile();
     },
-    async readInto(name, bytes) {
-      const handle: OpfsFileHandle | undefined = await fileAt(name);
-      const file = await handle?.createSyncAccessHandle?.({ mode: "read-only" }).catch(() => undefined);
-      try {
-        file?.read(bytes, { at: 0 });
-        return file?.getSize();
-      } finally {
-        file?.close();
-      }
-    },
-    write(name, bytes) {
-      const unfinished = `${name}${UNFINISHED}`;
-      return withLock(store, unfinished, async () => {
+    readInto: (name, memory) =>
+      alone(name, async () => {
+        const handle: OpfsFileHandle | undefined = await fileAt(name);
+        const file = await handle?.createSyncAccessHandle?.({ mode: "read-only" }).catch(() => undefined);
+        try {
+          file?.read(memory(), { at: 0 });
+          return file?.getSize();
+        } finally {
+          file?.close();
+        }
+      }),
+    write: (name, bytes) =>
+      alone(name, async () => {
+        const unfinished = `${name}${UNFINISHED}`;
         try {
           const file: OpfsFileHandle = await folder.getFileHandle(unfinished, { create: true });
           if (file.move === undefined) {
@@ -106,9 +111,8 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
         } finally {
           await remove(unfinished);
         }
-      });
-    },
-    remove,
+      }),
+    remove: (name) => alone(name, () => remove(name)),
   };
   return store;
 }

@@ -15,10 +15,10 @@ export interface PieceStore {
   names(): Promise<string[]>;
   read(name: string): Promise<Blob | undefined>;
   /**
-   * Reads a blob into `bytes`, as far as they go. Returns the blob's length, or undefined if it can't be read so here and now. Reading a Blob takes
-   * up to ten times as long in Chromium, most of it for new memory and for copies between processes.
+   * Reads a blob into memory that is asked for then, as far as it goes. Returns the blob's length, or undefined if it can't be read so here and now.
+   * Reading a Blob takes up to ten times as long in Chromium, most of it for new memory and for copies between processes.
    */
-  readInto?(name: string, bytes: Uint8Array): Promise<number | undefined>;
+  readInto?(name: string, memory: () => Uint8Array): Promise<number | undefined>;
   /** Stores a blob whole, or rejects and leaves what had the name before, which engines that only write in place may remove. */
   write(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   remove(name: string): Promise<void>;

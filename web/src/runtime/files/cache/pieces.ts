@@ -65,11 +65,9 @@ export async function readPiece(
   const name = pieceName(key, version, index);
   const length = storedLength(file, index);
   try {
-    if (store.readInto !== undefined) {
-      const piece = memory?.whole.length === length ? memory : newPiece(file, index);
-      const found = await store.readInto(name, piece.whole);
-      if (found !== undefined) return found === length ? checked(piece) : "damaged";
-    }
+    let piece = memory?.whole.length === length ? memory : undefined;
+    const found = await store.readInto?.(name, () => (piece ??= newPiece(file, index)).whole);
+    if (found !== undefined) return found === length ? checked(piece!) : "damaged";
     const blob = await store.read(name);
     if (blob === undefined) return undefined;
     return blob.size === length ? checked(pieceIn(new Uint8Array(await blob.arrayBuffer()))) : "damaged";

@@ -10,8 +10,13 @@ import { collectOrphans } from "./models.js";
 import type { PieceStore } from "./piece_store.js";
 import { hasPiece, newPiece, type Piece, type PieceFile, pieceLength, readPiece, writePiece } from "./pieces.js";
 
-/** The first bytes of a file that are part of its version. Opening a file that isn't cached has read them already. */
+/** The first bytes of a file that are part of its version, unless it is larger and has a strong ETag. Opening a file has read them already. */
 const BEGINNING = 1 << 20;
+
+/** The first piece of the file that was read last, until a later piece of it is read. Headers are read in several parts. */
+interface Held {
+  first?: { file: PieceFile; piece: Piece } | undefined;
+}
 
 const CHUNK_BYTES = 1 << 20;
 
@@ -26,15 +31,16 @@ const CHUNK_BYTES = 1 << 20;
  */
 export function withCache(open: OpenUrl, store: PieceStore, model: string, warn: (message: string) => void): OpenUrl {
   let collected: Promise<void> | undefined;
+  const held: Held = {};
   return async (url, name, signal) => {
     await (collected ??= collectOrphans(store).catch(() => undefined)); // a store that fails is reported when it is written
     const key = await keyOf(url);
     const cached = await readRecord(store, key);
     let source: ByteSource | MissingFile;
     try {
-      source = await open(url, name, signal, cached?.isExact ? 1 : undefined); // headers say whether the file has changed
+      source = await open(url, name, signal, (await isKnown(store, key, cached)) ? 1 : undefined);
     } catch (error) {
-      return openUnreachable(error, store, key, name, warn);
+      return openUnreachable(error, store, key, name, held, warn);
     }
     if (!(source instanceof MissingFile) && source.size === Infinity) {
       warn(`${name}: not cached: the server sends no length, so the cache can't tell when the file is complete`);
@@ -48,8 +54,14 @@ export function withCache(open: OpenUrl, store: PieceStore, model: string, warn:
       return source;
     }
     if (source instanceof MissingFile) return source;
-    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, warn);
+    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, held, warn);
   };
+}
+
+/** Whether headers say if the file has changed, and its beginning is cached, so that no byte of it is needed. */
+async function isKnown(store: PieceStore, key: string, record: CacheRecord | undefined): Promise<boolean> {
+  const { isExact, size, version } = record ?? {};
+  return isExact === true && size !== undefined && version !== undefined && hasPiece({ store, key, version, size }, 0);
 }
 
 async function recordOf(
@@ -58,7 +70,8 @@ async function recordOf(
   signal: AbortSignal | undefined,
 ): Promise<CacheRecord> {
   if (source instanceof MissingFile) return { source: model };
-  const { size, isExact = false } = source;
+  const { size } = source;
+  const isExact = source.isExact === true && size > BEGINNING; // some servers make ETags of seconds and the length
   const beginning = isExact ? undefined : await readRange(source, 0, Math.min(BEGINNING, size), signal);
   return { source: model, size, version: await versionOf(size, source.version, beginning), isExact };
 }
@@ -83,6 +96,7 @@ async function openUnreachable(
   store: PieceStore,
   key: string,
   name: string,
+  held: Held,
   warn: (message: string) => void,
 ): Promise<ByteSource | MissingFile> {
   const cached = await readRecord(store, key);
@@ -91,7 +105,7 @@ async function openUnreachable(
   warn(`${name}: using the cached file because the download failed (${error.problem})`);
   if (size === undefined || version === undefined)
     return new MissingFile("NETWORK", error.problem, error.advice && { advice: error.advice, words: error.words });
-  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, warn);
+  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, held, warn);
 }
 
 class CachedSource implements ByteSource {
@@ -99,16 +113,15 @@ class CachedSource implements ByteSource {
   readonly size: number;
   readonly seekCost = 1 << 20;
   get isLocal(): boolean {
-    return this.#first !== undefined;
+    return this.held.first?.file === this.file;
   }
   /** Whether pieces are no longer stored: the store is full, or the cached file was deleted or replaced. */
   #isEnded = false;
-  /** The first piece, once it was read. Headers are read in several parts. */
-  #first: Piece | undefined;
 
   constructor(
     private readonly source: ByteSource,
     private readonly file: PieceFile,
+    private readonly held: Held,
     private readonly warn: (message: string) => void,
   ) {
     this.name = source.name;
@@ -145,11 +158,12 @@ class CachedSource implements ByteSource {
 
   /** A cached piece, in the memory of the one `before` it if it can be. Undefined if it is missing or damaged. */
   async #read(index: number, before: Piece | undefined): Promise<Piece | undefined> {
-    const first = this.#first;
-    if (index === 0 && first !== undefined) return first;
-    this.#first = undefined;
-    const piece = await readPiece(this.file, index, index > 1 ? before : undefined); // other streams may use the first one
-    if (index === 0 && piece !== "damaged") this.#first = piece;
+    const { file, held } = this;
+    const first = held.first?.file === file ? held.first : undefined;
+    if (index === 0 && first !== undefined) return first.piece;
+    if (first !== undefined) held.first = undefined;
+    const piece = await readPiece(file, index, index > 1 ? before : undefined); // other streams may use the first one
+    if (index === 0 && typeof piece === "object") held.first = { file, piece };
     if (piece !== "damaged") return piece;
     const from = index * this.file.store.pieceBytes;
     this.warn(`${this.name}: the cached bytes from ${from} on are damaged; downloading them again`);
@@ -194,6 +208,7 @@ class CachedSource implements ByteSource {
           if (at + part.length < piece.bytes.length) continue;
           await writing;
           writing = this.#write(index, piece);
+          writing.catch(() => undefined); // a listener of warnings may throw, which is reported when it is awaited
           index += 1;
           if (index < last) [piece, written] = [this.#memoryFor(index, written), piece];
         }
