@@ -35,7 +35,7 @@ async function race(page, build, { path, address }) {
   return times;
 }
 
-/** Prints milliseconds, and returns lines with ratios. */
+/** Returns lines with ratios. Their names have the milliseconds. */
 export async function benchLoadingInBrowser(inPage, build) {
   const lines = [];
   for (const type of TYPES) {

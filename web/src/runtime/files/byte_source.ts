@@ -9,7 +9,7 @@ export interface ByteSource {
   readonly size: number;
   /** Identifies this version of the file: the server's ETag or Last-Modified. */
   readonly version?: string | undefined;
-  /** Whether `version` changes with every byte of the file: it is a strong ETag (RFC 9110, section 8.8.1). */
+  /** Whether `version` is a strong ETag, which should change with every byte of the file (RFC 9110, section 8.8.1). */
   readonly isExact?: boolean;
   /** The same file, which is stored on this device while it is read: for reading most of it, front to back. */
   readonly kept?: ByteSource;

@@ -4,7 +4,7 @@ import type { ByteSource } from "./byte_source.js";
 import { readRange } from "./byte_source.js";
 import { invalidFile } from "./errors.js";
 import { MAX_HEADER_BYTES, MAX_NAME_BYTES, MAX_VALUES } from "./limits.js";
-import { decodeStrings } from "./utf8_strings.js";
+import { decodeStrings, UTF8 } from "./utf8_strings.js";
 
 /** The header of a model with a tokenizer often has more than a megabyte. A download begins with less, because other headers are small. */
 const FIRST_READ = { local: 4 << 20, download: 1 << 20 };
@@ -26,7 +26,6 @@ export class HeaderCursor {
   position = 0;
   private values = 0;
   private readonly view: DataView;
-  private readonly text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
   /**
    * @param file name of the file
@@ -151,7 +150,7 @@ export class HeaderCursor {
   utf8(length: number, part: string): string {
     const bytes = this.take(length, part);
     try {
-      return this.text.decode(bytes);
+      return UTF8.decode(bytes);
     } catch (cause) {
       return invalidFile(this.file, part, "is not valid UTF-8: the file is damaged", {
         ...advise.other("download it again"),

@@ -1,11 +1,13 @@
 // Decodes many short strings at once. Starting a decoder takes longer than decoding a token of a vocabulary.
 
-const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Throws a TypeError for bytes that aren't UTF-8. @internal */
+export const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /**
- * Decodes UTF-8 strings that follow each other. String i is at `ranges[2 i]` to `ranges[2 i + 1]` of `bytes`. Returns undefined if one of them isn't valid UTF-8.
+ * Decodes UTF-8 strings that follow each other. String i is at `ranges[2 i]` to `ranges[2 i + 1]` of `bytes`. Returns undefined if one of them
+ * isn't valid UTF-8.
  * @internal
  */
 export function decodeStrings(bytes: Uint8Array, ranges: Uint32Array): string[] | undefined {
@@ -23,7 +25,7 @@ export function decodeStrings(bytes: Uint8Array, ranges: Uint32Array): string[] 
     ends[i] = units;
   }
   try {
-    const text = DECODER.decode(joined.subarray(0, length));
+    const text = UTF8.decode(joined.subarray(0, length));
     const strings: string[] = [];
     for (let i = 0; i < ends.length; i++) strings.push(text.substring(ends[i - 1] ?? 0, ends[i]));
     return strings;

@@ -1,13 +1,11 @@
 // XXH32, the 32-bit checksum of xxHash. WebCrypto's SHA-256 takes three times as long and blocks the thread in Chromium as well.
 
-const PRIMES = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1].map((prime) => prime | 0) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];
-const [P1, P2, P3, P4, P5] = PRIMES;
+// its primes, as signed integers
+const P1 = 0x9e3779b1 | 0;
+const P2 = 0x85ebca77 | 0;
+const P3 = 0xc2b2ae3d | 0;
+const P4 = 0x27d4eb2f | 0;
+const P5 = 0x165667b1 | 0;
 
 const rotated = (x: number, bits: number): number => (x << bits) | (x >>> (32 - bits));
 
