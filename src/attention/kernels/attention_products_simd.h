@@ -140,6 +140,23 @@ void score_simd(const ScoreBlockOf<Element>& block) {
 // them at the same time if the loop over keys is short.
 constexpr int kBlendKeys = 16;
 
+// Whether the weights of all rows are loaded at fixed distances from one address, so that no instruction computes theirs. The engines of the
+// simd build, such as Node 20, load them early then, and f16's mask or nine sums leave no register for that.
+template <class Arithmetic, class Element, int Rows>
+constexpr bool kFixedDistances = !std::is_same_v<Arithmetic, MultiplyThenAdd> || (std::is_same_v<Element, float> && Rows != 3);
+
+// Adds the value of key n, times its weight in each row, to the sums of the rows.
+template <class Arithmetic, class Element, int Rows, int Vectors>
+inline void add_value(const Operands<Element>& operands, const Element* value, const float* weights, int n, v128_t (&sum)[Rows][Vectors]) {
+  v128_t values[Vectors];
+  for (int v = 0; v < Vectors; ++v) values[v] = operands.load(value + 4 * v);
+  for (int r = 0; r < Rows; ++r) {
+    const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
+    if constexpr (Rows > 4) computed_here(sum[r][0], sum[r][1]);
+  }
+}
+
 // Rows × Vectors sums stay in registers while keys [first, last) are processed.
 template <class Arithmetic, class Element, int Rows, int Vectors>
 inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Element>& operands, int row, int i, int first, int last) {
@@ -156,13 +173,14 @@ inline void blend_tile(const BlendBlockOf<Element>& block, const Operands<Elemen
       for (int v = 0; v < Vectors; ++v) sum[r][v] = wasm_f32x4_mul(sum[r][v], correction);
     }
   }
-  ROPEWALK_ROLLED for (int n = first; n < last; ++n, value += block.value_stride) {
-    v128_t values[Vectors];
-    for (int v = 0; v < Vectors; ++v) values[v] = operands.load(value + 4 * v);
-    for (int r = 0; r < Rows; ++r) {
-      const v128_t weight = wasm_v128_load32_splat(weights + r * kBlockTokens + n);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = Arithmetic::add_product(sum[r][v], weight, values[v]);
-      if constexpr (Rows > 4) computed_here(sum[r][0], sum[r][1]);
+  if constexpr (kFixedDistances<Arithmetic, Element, Rows>) {
+    const float* const end = weights + last;
+    ROPEWALK_ROLLED for (weights += first; weights != end; ++weights, value += block.value_stride) {
+      add_value<Arithmetic>(operands, value, weights, 0, sum);
+    }
+  } else {
+    ROPEWALK_ROLLED for (int n = first; n < last; ++n, value += block.value_stride) {
+      add_value<Arithmetic>(operands, value, weights, n, sum);
     }
   }
   for (int r = 0; r < Rows; ++r) {
@@ -182,7 +200,7 @@ template <class Arithmetic, class Element, int Rows>
 void blend_rows(const BlendBlockOf<Element>& block, int row) {
   constexpr int kVectors = Rows <= 2 ? 4 : 2;
   const Operands<Element> operands;
-  constexpr int kKeys = Rows > 4 ? kBlockTokens : kBlendKeys;  // twelve sums hide the latency of an addition
+  constexpr int kKeys = Rows > 3 && kFixedDistances<Arithmetic, Element, Rows> ? kBlockTokens : kBlendKeys;
   ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kKeys) {
     const int last = first + kKeys < block.count ? first + kKeys : block.count;
     int i = 0;

@@ -65,11 +65,14 @@ void weigh_simd(const WeighRows& rows, SoftmaxState* states, float* corrections)
     const v128_t largest = wasm_f32x4_splat(states[row].maximum);
     v128_t sum = wasm_f32x4_splat(0);  // times the unit
     int n = 0;
-    ROPEWALK_ROLLED for (; n < end; n += 4) {
-      const v128_t s = wasm_f32x4_mul(wasm_v128_load(scores + n), scale);
-      const v128_t weight = exp_f32x4<Arithmetic>(wasm_f32x4_sub(s, largest), unit);
-      wasm_v128_store(scores + n, weight);
-      sum = wasm_f32x4_add(sum, weight);
+    ROPEWALK_ROLLED for (; n < end; n += 8) {  // scores of -infinity follow the last one
+      v128_t weights[2];
+      for (int i = 0; i < 2; ++i) weights[i] = wasm_f32x4_sub(wasm_f32x4_mul(wasm_v128_load(scores + n + 4 * i), scale), largest);
+      replace_by_exp<Arithmetic>(weights, unit);
+      for (int i = 0; i < 2; ++i) {
+        wasm_v128_store(scores + n + 4 * i, weights[i]);
+        sum = wasm_f32x4_add(sum, weights[i]);
+      }
     }
     ROPEWALK_ROLLED for (; n < kBlockTokens; n += 4) wasm_v128_store(scores + n, wasm_f32x4_splat(0));
     states[row].sum = states[row].sum * corrections[row] + sum_of(sum) * inverse_unit;

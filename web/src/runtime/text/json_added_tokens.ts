@@ -2,13 +2,13 @@
 import { firstOf, type SourceText } from "./components/source_text.js";
 import type { AddedToken } from "./json_vocabulary.js";
 import { TokenTree } from "./token_tree.js";
-import { withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
+import { onFirstUse, withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
 
 /** A part of a text: the id of an added token, or text between two. */
 export type Part = number | SourceText;
 
-const SPACE = new RegExp(withFixedClasses("\\s"), "u");
-const WORD = new RegExp(withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
+const space = onFirstUse(() => withFixedClasses("\\s"), "u");
+const word = onFirstUse(() => withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
 
 /** Tokens that are looked for in the same text. */
 class TokenSet {
@@ -53,19 +53,19 @@ class TokenSet {
 
 function standsAlone(text: string, start: number, end: number): boolean {
   const before = start > 1 && text.codePointAt(start - 2)! > 0xffff ? start - 2 : start - 1;
-  return !(start > 0 && WORD.test(text.slice(before, start))) && !WORD.test(text.slice(end, end + 2));
+  return !(start > 0 && word().test(text.slice(before, start))) && !word().test(text.slice(end, end + 2));
 }
 
 /** The end of text[from, to) without the spaces before it. */
 function withoutSpaces(text: string, from: number, to: number): number {
   let end = to;
-  while (end > from && SPACE.test(text.charAt(end - 1))) end -= 1;
+  while (end > from && space().test(text.charAt(end - 1))) end -= 1;
   return end;
 }
 
 function afterSpaces(text: string, from: number): number {
   let start = from;
-  while (SPACE.test(text.charAt(start))) start += 1;
+  while (space().test(text.charAt(start))) start += 1;
   return start;
 }
 

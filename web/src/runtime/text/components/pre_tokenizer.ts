@@ -2,7 +2,7 @@
 import { matchesOfText } from "../pattern/limited_pattern.js";
 import type { Steps } from "../pattern/matcher.js";
 import { BERT_RUNS } from "../unicode/bert_runs.js";
-import { rangesOf, withFixedClasses, WORD_CHARACTERS } from "../unicode/classes.js";
+import { onFirstUse, rangesOf, withFixedClasses, WORD_CHARACTERS } from "../unicode/classes.js";
 import { toByteLevel } from "../vocabulary.js";
 import { Options, unsupported } from "./options.js";
 import { readPattern } from "./read_pattern.js";
@@ -18,18 +18,20 @@ export interface PreTokenizer {
   readonly finish: (word: string) => string;
 }
 
-const PUNCTUATION = rangesOf(BERT_RUNS, "A");
-const PUNCTUATION_MARK = new RegExp(`[${PUNCTUATION}]`, "gu");
-const BERT_WORD = new RegExp(withFixedClasses(`[${PUNCTUATION}]|[^\\s${PUNCTUATION}]+`), "gu");
-const NOT_SPACES = new RegExp(withFixedClasses("\\S+"), "gu");
+const punctuationMark = onFirstUse(() => `[${rangesOf(BERT_RUNS, "A")}]`, "gu");
+const bertWord = onFirstUse(() => {
+  const punctuation = rangesOf(BERT_RUNS, "A");
+  return withFixedClasses(`[${punctuation}]|[^\\s${punctuation}]+`);
+}, "gu");
+const notSpaces = onFirstUse(() => withFixedClasses("\\S+"), "gu");
 /** Numbers of Unicode 17, which Rust itself has. */
-const NUMBER = withFixedClasses("[\\p{N}\\u{11de0}-\\u{11de9}\\u{16ff4}-\\u{16ff6}]");
-const EACH_NUMBER = new RegExp(NUMBER, "gu");
-const NUMBERS = new RegExp(`${NUMBER}+`, "gu");
-const WORDS = new RegExp(withFixedClasses(`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\\s]+`), "gu");
+const NUMBER = "[\\p{N}\\u{11de0}-\\u{11de9}\\u{16ff4}-\\u{16ff6}]";
+const eachNumber = onFirstUse(() => withFixedClasses(NUMBER), "gu");
+const numbers = onFirstUse(() => withFixedClasses(`${NUMBER}+`), "gu");
+const words = onFirstUse(() => withFixedClasses(`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\\s]+`), "gu");
 /** GPT-2's words. */
-const GPT2 = new RegExp(
-  withFixedClasses(String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`),
+const gpt2 = onFirstUse(
+  () => withFixedClasses(String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`),
   "gu",
 );
 
@@ -70,19 +72,19 @@ function read(options: Options, steps: Steps): Splitter[] {
     case "Sequence":
       return options.list("pretokenizers").flatMap((part) => splittersOf(part, steps));
     case "BertPreTokenizer":
-      return [keeping(BERT_WORD)];
+      return [keeping(bertWord())];
     case "ByteLevel":
       return byteLevel(options);
     case "CharDelimiterSplit":
       return [splitter(matchesOfText(options.character("delimiter")), "Removed")];
     case "Whitespace":
-      return [keeping(WORDS)];
+      return [keeping(words())];
     case "WhitespaceSplit":
-      return [keeping(NOT_SPACES)];
+      return [keeping(notSpaces())];
     case "Punctuation":
-      return [splitter(matchesOfRegExp(PUNCTUATION_MARK), options.oneOf("behavior", BEHAVIORS, "Isolated"))];
+      return [splitter(matchesOfRegExp(punctuationMark()), options.oneOf("behavior", BEHAVIORS, "Isolated"))];
     case "Digits":
-      return [splitter(matchesOfRegExp(options.boolean("individual_digits") ? EACH_NUMBER : NUMBERS), "Isolated")];
+      return [splitter(matchesOfRegExp(options.boolean("individual_digits") ? eachNumber() : numbers()), "Isolated")];
     case "Split":
       return [splitter(readPattern(options, steps), options.oneOf("behavior", BEHAVIORS), options.boolean("invert"))];
     case "Metaspace":
@@ -100,7 +102,7 @@ function byteLevel(options: Options): Splitter[] {
   options.boolean("trim_offsets"); // changes offsets only
   const splitters: Splitter[] = [];
   if (options.boolean("add_prefix_space")) splitters.push(withPrefix(" "));
-  if (options.boolean("use_regex", true)) splitters.push(splitter(matchesOfRegExp(GPT2), "Isolated"));
+  if (options.boolean("use_regex", true)) splitters.push(splitter(matchesOfRegExp(gpt2()), "Isolated"));
   return [...splitters, inBytes];
 }
 

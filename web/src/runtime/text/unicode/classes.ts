@@ -69,6 +69,15 @@ export function rangesOf(runs: string, letters: string): string {
 }
 
 /**
+ * A regular expression that is computed on its first use. All those of the tokenizers take 20 ms in an engine that has just started, and each tokenizer
+ * needs few of them.
+ */
+export function onFirstUse(source: () => string, flags: string): () => RegExp {
+  let expression: RegExp | undefined;
+  return () => (expression ??= new RegExp(source(), flags));
+}
+
+/**
  * Replaces classes such as \p{L} and \s by their characters, in the source of a regular expression with the flag u. Classes that aren't in
  * runs.ts stay as they are, and so do \P{…} and \S inside of brackets.
  */
