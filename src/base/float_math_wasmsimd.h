@@ -35,28 +35,31 @@ inline v128_t polynomial(const LoadedFloats<Count>& c, v128_t x, v128_t sum) {
     return polynomial<First + 1, Last, Arithmetic>(c, x, sum);
 }
 
-// Replaces each x by exp(x) · unit. The unit is a power of two from 1 to 2^112, so that it doesn't round. Two vectors at a time share the
-// constants, and one doesn't wait for the other.
+// Replaces each x by exp(x) · unit. The unit is a power of two from 1 to 2^112, so that it doesn't round. Two vectors share the constants,
+// and take each step together (computed_here.h), so that neither waits for the other.
 template <class Arithmetic, int Count>
 inline void replace_by_exp(v128_t (&x)[Count], v128_t unit) {
   static constexpr float kConstants[] = {0x1.715476p+0f, 0x1.8p23f,  0x1.62ep-1f, 0x1.0bfbe8p-15f,
                                          1.0f / 5040,    1.0f / 720, 1.0f / 120,  1.0f / 24,
                                          1.0f / 6,       0.5f,       1,           kExpUnderflow};
   const LoadedFloats c(kConstants);
+  const auto compute_together = [](v128_t(&values)[Count]) {
+    if constexpr (Count == 2) computed_here(values[0], values[1]);
+  };
   v128_t shifted[Count], r[Count], sum[Count];
   const v128_t factor = c[0], shift = c[1], high = c[2], low = c[3], first = c[4];
   for (int i = 0; i < Count; ++i) shifted[i] = Arithmetic::add_product(shift, x[i], factor);
-  if constexpr (Count == 2) computed_here(shifted[0], shifted[1]);
+  compute_together(shifted);
   for (int i = 0; i < Count; ++i) {
     const v128_t n = wasm_f32x4_sub(shifted[i], shift);
     r[i] = Arithmetic::subtract_product(Arithmetic::subtract_product(x[i], n, high), n, low);
     sum[i] = first;
   }
-  if constexpr (Count == 2) computed_here(r[0], r[1]);
+  compute_together(r);
   ROPEWALK_UNROLLED for (int k = 5; k < 10; ++k) {
     const v128_t coefficient = c[k];
     for (int i = 0; i < Count; ++i) sum[i] = Arithmetic::add_product(coefficient, sum[i], r[i]);
-    if constexpr (Count == 2) computed_here(sum[0], sum[1]);
+    compute_together(sum);
   }
   const v128_t one = c[10], underflow = c[11];
   for (int i = 0; i < Count; ++i) {
@@ -66,6 +69,7 @@ inline void replace_by_exp(v128_t (&x)[Count], v128_t unit) {
   }
 }
 
+// exp(x) · unit.
 template <class Arithmetic = MultiplyThenAdd>
 inline v128_t exp_f32x4(v128_t x, v128_t unit = wasm_f32x4_splat(1)) {
   v128_t result[1] = {x};

@@ -104,7 +104,12 @@ float bound_attention(const Element* rows, int dim, int blocks, const float* que
       bound_products<Element, Heads>({scaled, dim, Heads, stored, dim, kBlockTokens, dim, nullptr}, 0, sums);
       if (index % 2 != 0) continue;
       asm volatile("" : : "r"(scores) : "memory");  // scores of their own, whose exponentials are numbers, as if they had changed
-      ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; ++i) weights[i] = exp_f32x4<Arithmetic>(scores[i]);
+      ROPEWALK_ROLLED for (int i = 0; i < Heads * kBlockTokens / 4; i += 2) {
+        v128_t two[2] = {scores[i], scores[i + 1]};
+        replace_by_exp<Arithmetic>(two, wasm_f32x4_splat(1));
+        weights[i] = two[0];
+        weights[i + 1] = two[1];
+      }
     }
   }
   return sum_of(wasm_f32x4_add(sums[0], weights[0]));

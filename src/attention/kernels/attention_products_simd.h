@@ -137,11 +137,11 @@ void score_simd(const ScoreBlockOf<Element>& block) {
 }
 
 // Keys whose values are added before the next elements. Sums of neighbouring elements don't depend on each other, so the processor computes
-// them at the same time if the loop over keys is short.
+// them at the same time if the loop over keys is short. Four rows and more have enough sums without that.
 constexpr int kBlendKeys = 16;
 
-// Whether the weights of all rows are loaded at fixed distances from one address, so that no instruction computes theirs. The engines of the
-// simd build, such as Node 20, load them early then, and f16's mask or nine sums leave no register for that.
+// Whether the weights of all rows are loaded at fixed distances from one address, so that no instruction computes theirs. The engines of
+// the simd build, such as Node 20, load them early then, and f16's mask or nine sums leave no register for that.
 template <class Arithmetic, class Element, int Rows>
 constexpr bool kFixedDistances = !std::is_same_v<Arithmetic, MultiplyThenAdd> || (std::is_same_v<Element, float> && Rows != 3);
 
