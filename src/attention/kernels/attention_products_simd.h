@@ -137,7 +137,7 @@ void score_simd(const ScoreBlockOf<Element>& block) {
 }
 
 // Keys whose values are added before the next elements. Sums of neighbouring elements don't depend on each other, so the processor computes
-// them at the same time if the loop over keys is short. Four rows and more have enough sums without that.
+// them at the same time if the loop over keys is short.
 constexpr int kBlendKeys = 16;
 
 // Whether the weights of all rows are loaded at fixed distances from one address, so that no instruction computes theirs. The engines of
@@ -200,6 +200,7 @@ template <class Arithmetic, class Element, int Rows>
 void blend_rows(const BlendBlockOf<Element>& block, int row) {
   constexpr int kVectors = Rows <= 2 ? 4 : 2;
   const Operands<Element> operands;
+  // eight sums hide the latency of an addition, if no addresses have to be computed
   constexpr int kKeys = Rows > 3 && kFixedDistances<Arithmetic, Element, Rows> ? kBlockTokens : kBlendKeys;
   ROPEWALK_ROLLED for (int first = 0; first < block.count; first += kKeys) {
     const int last = first + kKeys < block.count ? first + kKeys : block.count;

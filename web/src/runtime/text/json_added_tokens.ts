@@ -7,8 +7,8 @@ import { onFirstUse, withFixedClasses, WORD_CHARACTERS } from "./unicode/classes
 /** A part of a text: the id of an added token, or text between two. */
 export type Part = number | SourceText;
 
-const space = onFirstUse(() => withFixedClasses("\\s"), "u");
-const word = onFirstUse(() => withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
+const SPACE = new RegExp(withFixedClasses("\\s"), "u");
+const wordAtStart = onFirstUse(() => withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
 
 /** Tokens that are looked for in the same text. */
 class TokenSet {
@@ -53,19 +53,19 @@ class TokenSet {
 
 function standsAlone(text: string, start: number, end: number): boolean {
   const before = start > 1 && text.codePointAt(start - 2)! > 0xffff ? start - 2 : start - 1;
-  return !(start > 0 && word().test(text.slice(before, start))) && !word().test(text.slice(end, end + 2));
+  return !(start > 0 && wordAtStart().test(text.slice(before, start))) && !wordAtStart().test(text.slice(end, end + 2));
 }
 
 /** The end of text[from, to) without the spaces before it. */
 function withoutSpaces(text: string, from: number, to: number): number {
   let end = to;
-  while (end > from && space().test(text.charAt(end - 1))) end -= 1;
+  while (end > from && SPACE.test(text.charAt(end - 1))) end -= 1;
   return end;
 }
 
 function afterSpaces(text: string, from: number): number {
   let start = from;
-  while (space().test(text.charAt(start))) start += 1;
+  while (SPACE.test(text.charAt(start))) start += 1;
   return start;
 }
 

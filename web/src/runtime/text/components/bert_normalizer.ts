@@ -15,7 +15,7 @@ export interface BertOptions {
 }
 
 const controls = onFirstUse(() => `[\\0\\uFFFD${rangesOf(BERT_RUNS, "B")}]`, "gu");
-const whiteSpace = onFirstUse(() => withFixedClasses("\\s"), "gu");
+const WHITE_SPACE = new RegExp(withFixedClasses("\\s"), "gu");
 // the Rust library has 2B920 where the block starts at 2B820
 const CHINESE =
   /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B73F}\u{2B740}-\u{2B81F}\u{2B920}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]/gu;
@@ -25,7 +25,7 @@ const combining = onFirstUse(() => `[${rangesOf(BERT_RUNS, "CD")}]`, "gu");
 /** Normalizes a text for BERT. */
 export function normalizeForBert(text: string, options: BertOptions): string {
   let result = text;
-  if (options.cleanText) result = result.replace(controls(), "").replace(whiteSpace(), " ");
+  if (options.cleanText) result = result.replace(controls(), "").replace(WHITE_SPACE, " ");
   if (options.chineseCharacters) result = result.replace(CHINESE, " $& ");
   if (options.stripAccents) result = toForm(result, "NFD").replace(marks(), "");
   return options.lowercase ? lowerCase(result) : result;

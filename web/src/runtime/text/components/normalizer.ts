@@ -1,6 +1,6 @@
 // The normalizers of a tokenizer.json: functions that change a text before it is split into words.
 import { type Steps, TooManySteps } from "../pattern/matcher.js";
-import { onFirstUse, withFixedClasses } from "../unicode/classes.js";
+import { withFixedClasses } from "../unicode/classes.js";
 import { toByteLevel } from "../vocabulary.js";
 import { lowerCase, normalizeForBert, stripAccents } from "./bert_normalizer.js";
 import { Options, unsupported } from "./options.js";
@@ -72,14 +72,14 @@ function bertNormalizer(options: Options): Normalizer {
   return byCharacter((text) => normalizeForBert(text, all));
 }
 
-const spacesAtStart = onFirstUse(() => withFixedClasses("^\\s+"), "u");
-const space = onFirstUse(() => withFixedClasses("\\s"), "u");
+const SPACES_AT_START = new RegExp(withFixedClasses("^\\s+"), "u");
+const SPACE = new RegExp(withFixedClasses("\\s"), "u");
 
 function strip(left: boolean, right: boolean): Normalizer {
   return ({ text, first }) => {
-    const from = left ? (spacesAtStart().exec(text)?.[0].length ?? 0) : 0;
+    const from = left ? (SPACES_AT_START.exec(text)?.[0].length ?? 0) : 0;
     let end = text.length;
-    if (right) while (end > from && space().test(text.charAt(end - 1))) end -= 1;
+    if (right) while (end > from && SPACE.test(text.charAt(end - 1))) end -= 1;
     return { text: text.slice(from, end), first: Math.max(0, Math.min(first, end) - from) };
   };
 }

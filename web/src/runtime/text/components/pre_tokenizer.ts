@@ -23,12 +23,12 @@ const bertWord = onFirstUse(() => {
   const punctuation = rangesOf(BERT_RUNS, "A");
   return withFixedClasses(`[${punctuation}]|[^\\s${punctuation}]+`);
 }, "gu");
-const notSpaces = onFirstUse(() => withFixedClasses("\\S+"), "gu");
+const NOT_SPACES = new RegExp(withFixedClasses("\\S+"), "gu");
 /** Numbers of Unicode 17, which Rust itself has. */
 const NUMBER = "[\\p{N}\\u{11de0}-\\u{11de9}\\u{16ff4}-\\u{16ff6}]";
 const eachNumber = onFirstUse(() => withFixedClasses(NUMBER), "gu");
 const numbers = onFirstUse(() => withFixedClasses(`${NUMBER}+`), "gu");
-const words = onFirstUse(() => withFixedClasses(`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\\s]+`), "gu");
+const wordsAndMarks = onFirstUse(() => withFixedClasses(`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\\s]+`), "gu");
 /** GPT-2's words. */
 const gpt2 = onFirstUse(
   () => withFixedClasses(String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`),
@@ -78,9 +78,9 @@ function read(options: Options, steps: Steps): Splitter[] {
     case "CharDelimiterSplit":
       return [splitter(matchesOfText(options.character("delimiter")), "Removed")];
     case "Whitespace":
-      return [keeping(words())];
+      return [keeping(wordsAndMarks())];
     case "WhitespaceSplit":
-      return [keeping(notSpaces())];
+      return [keeping(NOT_SPACES)];
     case "Punctuation":
       return [splitter(matchesOfRegExp(punctuationMark()), options.oneOf("behavior", BEHAVIORS, "Isolated"))];
     case "Digits":

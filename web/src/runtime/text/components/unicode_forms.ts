@@ -1,16 +1,13 @@
 // Unicode's normalization forms, of the version of Unicode that Hugging Face's Rust library has.
 import { withOrderedMarks } from "./canonical_order.js";
-import { rangesOf } from "../unicode/classes.js";
+import { onFirstUse, rangesOf } from "../unicode/classes.js";
 import { DECOMPOSED_RUNS } from "../unicode/bert_runs.js";
 
 export const FORMS = ["NFC", "NFD", "NFKC", "NFKD"] as const;
 export type Form = (typeof FORMS)[number];
 
-let newer: RegExp | undefined;
-
 /** Characters that this engine decomposes and that library doesn't, because they are newer. */
-function newerCharacters(): RegExp {
-  if (newer !== undefined) return newer;
+const newerCharacters = onFirstUse(() => {
   const known = new RegExp(`[${rangesOf(DECOMPOSED_RUNS, "A")}]`, "u");
   let found = "";
   for (let code = 0x80; code < 0x30000; code++) {
@@ -18,9 +15,8 @@ function newerCharacters(): RegExp {
     const character = String.fromCodePoint(code);
     if (character.normalize("NFKD") !== character && !known.test(character)) found += `\\u{${code.toString(16)}}`;
   }
-  newer = new RegExp(found === "" ? "([^\\s\\S])" : `([${found}])`, "u");
-  return newer;
-}
+  return found === "" ? "([^\\s\\S])" : `([${found}])`;
+}, "u");
 
 /** A normalization form of a text. */
 export function toForm(text: string, form: Form): string {
