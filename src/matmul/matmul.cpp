@@ -27,19 +27,11 @@ float unit_of(const WeightMatrix& weights) { return std::ldexp(1.0f, -weights.ex
 // An exponent above 0 is only for panels without infinity and NaN.
 bool is_surely_finite(const WeightMatrix& weights) { return weights.exponent > 0; }
 
-// Without the calls of functions, outside of wasm, that compilers make of std::fill_n and std::copy_n.
+// Without the calls of functions, outside of wasm, that compilers make of std::fill_n.
 void clear(float* sums, int count) {
   v128_t zero = wasm_i32x4_splat(0);
   computed_here(zero);
   for (int i = 0; i < count; i += kPanelRows) store8(sums + i, {zero, zero});
-}
-
-void copy(const float* sums, int count, float* to) {
-  for (int i = 0; i < count; i += kPanelRows) {
-    F32x8 rows = load8(sums + i);
-    computed_here(rows.low, rows.high);
-    store8(to + i, rows);
-  }
 }
 
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
@@ -94,7 +86,7 @@ class PanelProduct {
     float* const sums = sums_[0] + fours * sums_per_token_;
     const int alone = count - fours;
     if (alone == 2 && two_ != nullptr) return two_(parts, x_.alone(token + fours, 0), sums);
-    for (int t = 0; t < alone; ++t) add_token(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
+    for (int t = 0; t < alone; ++t) add_in_turns(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
   }
 
   // Computes the sums of any panels and tokens [token, token + count).
@@ -126,7 +118,7 @@ class PanelProduct {
         kernels_.unpack[format_](part, chunk_);
         chunk_.multiply(chunk_, columns, x_.rows(token, column, count), sums);
       } else {
-        for (int t = 0; t < count; ++t) add_token({part, 1, 0, 0}, x_.alone(token + t, column), sums + t * sums_per_token_);
+        for (int t = 0; t < count; ++t) add_token(part, x_.alone(token + t, column), sums + t * sums_per_token_);
       }
     }
   }
@@ -142,16 +134,17 @@ class PanelProduct {
     for (int r = 0; r < rows; ++r) out[r] = bias == nullptr ? each[r] : each[r] + bias[r];
   }
 
-  // Adds the products with a token. A panel with infinity or NaN doesn't change how the others are multiplied.
-  [[gnu::noinline]] void add_token(const PanelParts& panels, const TokenRows& x, float* sums) {
-    float before[kPanelsTogether][sums_per_token(true)];
-    for (int i = 0; i < panels.count; ++i) copy(sums + i * panels.sums_apart, sums_per_token_, before[i]);
-    if (kernels_.token[format_](panels, x, sums)) return;
-    for (int i = 0; i < panels.count; ++i) copy(before[i], sums_per_token_, sums + i * panels.sums_apart);
-    if (panels.count == 1) return static_cast<void>(kScalarMatmulKernels.token[format_](panels, x, sums));
+  // Adds the products of packed panels with a token.
+  void add_in_turns(const PanelParts& panels, const TokenRows& x, float* sums) const {
+    if (!has_f16(weights_.format) || is_surely_finite(weights_)) return kernels_.token[format_](panels, x, sums);
     PanelPart panel = panels.first;
-    for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart)
-      add_token({panel, 1, 0, 0}, x, sums + i * panels.sums_apart);
+    for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart, sums += panels.sums_apart) add_token(panel, x, sums);
+  }
+
+  // Adds the products of a panel with a token. One with infinity or NaN doesn't change how the others are multiplied.
+  [[gnu::noinline]] void add_token(const PanelPart& panel, const TokenRows& x, float* sums) const {
+    const bool is_finite = has_finite_f16(weights_.format, panel.weights, panel.columns);
+    (is_finite ? kernels_ : kScalarMatmulKernels).token[format_]({panel, 1, 0, 0}, x, sums);
   }
 
   const WeightMatrix& weights_;

@@ -21,18 +21,28 @@ void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) 
   }
 }
 
-}  // namespace
+constexpr int kLargestFinite = 30;
 
-int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
-  if (!has_f16(format)) return 0;
+// The largest exponent field of the f16 numbers of a panel: kLargestFinite + 1 if one is infinite or NaN.
+int largest_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
   v128_t largest = wasm_i16x8_splat(0);
   each_f16_of_rows(format, panel, columns, [&](const std::uint8_t* rows) {
     largest = wasm_u16x8_max(largest, wasm_v128_and(wasm_v128_load(rows), wasm_i16x8_splat(0x7FFF)));
   });
   std::uint16_t bits[kPanelRows];
   wasm_v128_store(bits, largest);
-  constexpr int kLargestFinite = 30;  // exponent field
-  return std::clamp(kLargestFinite - (*std::max_element(bits, bits + kPanelRows) >> 10), 0, kLargestPanelExponent);
+  return *std::max_element(bits, bits + kPanelRows) >> 10;
+}
+
+}  // namespace
+
+int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
+  if (!has_f16(format)) return 0;
+  return std::clamp(kLargestFinite - largest_exponent(format, panel, columns), 0, kLargestPanelExponent);
+}
+
+bool has_finite_f16(WeightFormat format, const std::uint8_t* panel, int columns) {
+  return largest_exponent(format, panel, columns) <= kLargestFinite;
 }
 
 void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n) {

@@ -17,6 +17,9 @@ constexpr int kLargestPanelExponent = 10;
 // format has none.
 int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns);
 
+// Whether all f16 numbers of a panel are finite, if the format has any.
+bool has_finite_f16(WeightFormat format, const std::uint8_t* panel, int columns);
+
 // Multiplies the f16 numbers of a panel by 2^n. Exact for n up to panel_exponent(), and for taking back such an n.
 void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n);
 

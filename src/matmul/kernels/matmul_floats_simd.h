@@ -11,14 +11,13 @@
 namespace ropewalk {
 
 // Loads a column of eight rows as two vectors. BF16Column and FiniteF16Column split each 32-bit lane, so they give the even rows and the
-// odd rows. were_finite() tells afterwards whether the columns were right: f16 is fast, but wrong for infinity and NaN.
+// odd rows.
 struct F32Column {
   explicit F32Column(float) {}
 
   using Element = float;
   static constexpr bool kEvenOdd = false;
   F32x8 load(const float* rows) { return load8(rows); }
-  bool were_finite() const { return true; }
 };
 
 struct BF16Column {
@@ -30,7 +29,6 @@ struct BF16Column {
     const v128_t both = wasm_v128_load(rows);
     return {wasm_i32x4_shl(both, 16), wasm_v128_and(both, wasm_i32x4_splat(static_cast<std::int32_t>(0xFFFF0000u)))};
   }
-  bool were_finite() const { return true; }
 };
 
 class FiniteF16Column {
@@ -41,10 +39,8 @@ class FiniteF16Column {
   static constexpr bool kEvenOdd = true;
   F32x8 load(const Float16* rows) {
     const v128_t both = wasm_v128_load(rows);
-    largest_ = wasm_u16x8_max(largest_, wasm_i16x8_shl(both, 1));
     return {to_floats(wasm_i32x4_shl(both, 16)), to_floats(both)};
   }
-  bool were_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
 
  private:
   // Converts the upper half of each lane: shifts exponent and mantissa into place, then multiplies to correct the exponent.
@@ -54,7 +50,6 @@ class FiniteF16Column {
   }
 
   v128_t bias_;
-  v128_t largest_ = wasm_i16x8_splat(0);  // of the bits without the sign
 };
 
 // Loads and stores eight sums, in row order or split into even and odd rows.
@@ -98,7 +93,7 @@ ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* 
 constexpr int kColumnsInTurn = 32;
 
 template <class Arithmetic, class Column>
-bool float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
+void float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   Column rows(panels.first.unit);
   F32x8 partial[kPanelsTogether][kPartialSums];
   const auto each_sum = [&](auto&& act) {
@@ -115,7 +110,6 @@ bool float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   };
   each_turn<1>(panels, kColumnsInTurn, kBytes, partial, 1, add);
   each_sum([](const F32x8& values, float* to) ROPEWALK_INLINE { store_sums<Column::kEvenOdd>(to, values); });
-  return rows.were_finite();
 }
 
 constexpr int kFloatSums = sums_per_token(true);

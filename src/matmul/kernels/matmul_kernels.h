@@ -94,11 +94,8 @@ inline NextLines next_of(const PanelPart& panel, std::ptrdiff_t bytes) {
   return {next, next + std::min<std::ptrdiff_t>(bytes, reinterpret_cast<const char*>(panel.end) - next)};
 }
 
-// Adds the products with parts of panels to the sums of the first token. Returns false if the sums are wrong, because the kernel takes
-// finite numbers of f16 only, and one isn't.
-using PanelsTimesToken = bool (*)(const PanelParts& panels, const TokenRows& x, float* sums);
-
-// Adds the products with parts of panels to the sums of the first two tokens, or the first four. f16 numbers must be finite.
+// Adds the products with parts of panels to the sums of the first token, the first two, or the first four. f16 numbers must be finite, but
+// for the scalar kernels.
 using PanelsTimesTokens = void (*)(const PanelParts& panels, const TokenRows& x, float* sums);
 
 // Unpacks at most kChunkColumns columns.
@@ -120,7 +117,7 @@ struct MatmulKernels {
   QuantizeRow quantize;
   QuantizeFour quantize_four;  // null if `unpack` is
   InputsOfFormat inputs;
-  PanelsTimesToken token[kWeightFormats];
+  PanelsTimesTokens token[kWeightFormats];
   UnpackChunk unpack[kWeightFormats];      // null: the kernels have no tiles, and tokens are multiplied one by one
   PanelsTimesTokens two[kWeightFormats];   // two tokens that follow each other. Null: none
   PanelsTimesTokens four[kWeightFormats];  // four tokens that take turns

@@ -25,9 +25,8 @@ auto with_any_bytes(Act&& act) {
 }
 
 template <class BlockOfAny>
-bool multiply_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
-  return with_any_bytes<BlockOfAny>(
-      [&]<class Dot, class Block>() { return quantized_token<RelaxedMultiplyAdd, Dot, Block>(panels, x, sums); });
+void multiply_any_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+  return with_any_bytes<BlockOfAny>([&]<class Dot, class Block>() { quantized_token<RelaxedMultiplyAdd, Dot, Block>(panels, x, sums); });
 }
 
 template <bool Minimums>
@@ -54,7 +53,7 @@ void multiply_few_any_bytes(const PanelParts& panels, const TokenRows& x, float*
 
 // Quants below 128. More formats would gain from pairs too, but each kernel is 1 to 3 KB.
 template <class Block>
-bool multiply_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
+void multiply_bytes(const PanelParts& panels, const TokenRows& x, float* sums) {
   if (relaxed_sign() == RelaxedSign::neither) return quantized_token<RelaxedMultiplyAdd, RelaxedPairDot, Block>(panels, x, sums);
   return quantized_token<RelaxedMultiplyAdd, RelaxedByteDot<false>, Block>(panels, x, sums);
 }

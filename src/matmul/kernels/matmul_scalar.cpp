@@ -48,7 +48,7 @@ void quantize_row(const float* x, int columns, const QuantizedRow& out) {
 }
 
 template <class Element>
-bool multiply_floats(const PanelParts& panels, const TokenRows& x, float* sums) {
+void multiply_floats(const PanelParts& panels, const TokenRows& x, float* sums) {
   for (int i = 0; i < panels.count; ++i, sums += panels.sums_apart) {
     const std::uint8_t* at = panels.first.weights + i * panels.bytes_apart;
     for (int column = 0; column < panels.first.columns; ++column) {
@@ -59,7 +59,6 @@ bool multiply_floats(const PanelParts& panels, const TokenRows& x, float* sums) 
       }
     }
   }
-  return true;
 }
 
 // A column of a token that lies alone.
@@ -87,7 +86,7 @@ float multiply_halves_of_group(const UnpackedBlock& block, int first, const Quan
   return static_cast<float>(sums[0]) * scales[0] + static_cast<float>(sums[1]) * scales[1];
 }
 
-bool multiply_blocks(WeightFormat format, const PanelParts& panels, const TokenRows& x, float* sums) {
+void multiply_blocks(WeightFormat format, const PanelParts& panels, const TokenRows& x, float* sums) {
   const int elements = block_elements(format);
   const auto multiply = has_scales_of_16(format) ? multiply_halves_of_group : multiply_group;
   std::uint8_t bytes[kLargestBlockBytes];
@@ -107,12 +106,11 @@ bool multiply_blocks(WeightFormat format, const PanelParts& panels, const TokenR
       }
     }
   }
-  return true;
 }
 
 template <WeightFormat Format>
-bool multiply_quantized(const PanelParts& panels, const TokenRows& x, float* sums) {
-  return multiply_blocks(Format, panels, x, sums);
+void multiply_quantized(const PanelParts& panels, const TokenRows& x, float* sums) {
+  multiply_blocks(Format, panels, x, sums);
 }
 
 template <int... Quantized>

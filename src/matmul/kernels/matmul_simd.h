@@ -154,7 +154,7 @@ constexpr void set_kernels(MatmulKernels& kernels) {
 template <class Arithmetic, class Bytes, class Words, WeightFormat Format>
 constexpr void set_decoded_kernels(MatmulKernels& kernels) {
   kernels.token[static_cast<int>(Format)] = [](const PanelParts& panels, const TokenRows& x, float* sums) {
-    return decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panels, x, sums);
+    decoded_token<Arithmetic, Bytes>(block_decoder<Format>(), panels, x, sums);
   };
   kernels.unpack[static_cast<int>(Format)] = [](const PanelPart& panel, PanelChunk& chunk) {
     unpack_decoded<Words>(block_decoder<Format>(), panel, chunk);

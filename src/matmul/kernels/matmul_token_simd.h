@@ -141,32 +141,10 @@ ROPEWALK_INLINE inline void add_block(const Block* blocks, const QuantizedRow& x
   }
 }
 
-// Detects scales that are infinite or NaN: the 16-bit fields of a panel's blocks.
-template <WeightFormat Format>
-class LargestScale {
- public:
-  void add(const std::uint8_t* block) {
-    constexpr const BlockShape& kShape = block_shape(Format);
-    unrolled<leading_f16(Format)>([&]<int I>() ROPEWALK_INLINE { add_field(block + 2 * I * kPanelRows); });
-    constexpr int kBefore = 2 * kShape.leading_halves + 4 * kShape.words;
-    unrolled<kShape.trailing_halves>([&]<int I>() ROPEWALK_INLINE { add_field(block + (kBefore + 2 * I) * kPanelRows); });
-  }
-  bool is_finite() const { return !wasm_v128_any_true(wasm_u16x8_ge(largest_, wasm_i16x8_splat(static_cast<std::int16_t>(0xF800)))); }
-
- private:
-  void add_field(const std::uint8_t* halves) {
-    loaded_again(halves);  // else compilers take the scales out of this vector, which takes longer than loading them
-    largest_ = wasm_u16x8_max(largest_, wasm_i16x8_shl(wasm_v128_load(halves), 1));
-  }
-
-  v128_t largest_ = wasm_i16x8_splat(0);  // without the sign
-};
-
 template <class Arithmetic, class Dot, class Block>
-bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) {
+void quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) {
   using Alone = typename Dot::Alone;
   constexpr int kBytes = block_bytes(Block::kFormat) * kPanelRows;
-  LargestScale<Block::kFormat> largest_scale;
   const QuantizedRow row = x.quantized;
   const PanelPart part = panels.first;
   const Scales scales = Scales::finite(part);
@@ -177,7 +155,6 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
       auto [weights, to] = turns[0];
       v128_t totals[2] = {wasm_v128_load(to), wasm_v128_load(to + 4)};
       for (int first = start; first < start + columns; first += Block::kElements, weights += kBytes) {
-        largest_scale.add(weights);
         ROPEWALK_ROLLED
         for (int half = 0; half < 2; ++half) {  // the sums of both halves don't fit in registers
           const Block block(weights, half, scales);
@@ -190,7 +167,6 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
       wasm_v128_store(to, totals[0]);
       wasm_v128_store(to + 4, totals[1]);
     } else {
-      unrolled<kPanels>([&]<int I>() ROPEWALK_INLINE { largest_scale.add(turns[I].weights); });
       [&]<int... I>(std::integer_sequence<int, I...>) ROPEWALK_INLINE {
         const Block blocks[] = {Block(turns[I / 2].weights, I % 2, scales)...};
         StoredSum stored[] = {{turns[I / 2].sums + I % 2 * 4}...};
@@ -206,12 +182,11 @@ bool quantized_token(const PanelParts& panels, const TokenRows& x, float* sums) 
     }
   };
   each_turn<kPanels>(panels, columns, kBytes, sums, panels.sums_apart, add);
-  return largest_scale.is_finite();
 }
 
 // All formats of matmul_grids_simd.h share this one.
 template <class Arithmetic, class Dot>
-bool decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const TokenRows& x, float* sums) {
+void decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const TokenRows& x, float* sums) {
   const Scales scales = Scales::any(panels.first);
   const auto add = [&](int first, const Turn<float>(&turns)[1]) ROPEWALK_INLINE {
     const auto [weights, to] = turns[0];
@@ -223,7 +198,6 @@ bool decoded_token(const BlockDecoder& decoder, const PanelParts& panels, const 
     wasm_v128_store(to + 4, totals[1]);
   };
   each_turn<1>(panels, DecodedBlock::kElements, decoder.panel_bytes, sums, panels.sums_apart, add);
-  return true;
 }
 
 }  // namespace ropewalk
