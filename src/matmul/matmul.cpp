@@ -36,6 +36,9 @@ void clear(float* sums, int count) {
 
 F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_add(a.high, b.high)}; }
 
+// Number of tokens in the tiles that `tokens` take.
+int whole_tiles(int tokens) { return (tokens + kTileTokens - 1) / kTileTokens * kTileTokens; }
+
 // The eight sums of a token.
 F32x8 joined(bool is_float, const float* sums) {
   F32x8 total = load8(sums);
@@ -52,6 +55,8 @@ struct PanelRows {
     for (int panel = 0, row = first; panel < kPanelsTogether && row < end; ++panel, row += apart)
       act(panel, row, std::min(kPanelRows, end - row));
   }
+
+  int count() const { return std::min(kPanelsTogether, (end - first + apart - 1) / apart); }
 
   int first, apart, end;
 };
@@ -76,14 +81,14 @@ class PanelProduct {
 
   // Computes the sums of packed panels and tokens [token, token + count).
   void add_in_turns(const PanelRows& rows, int token, int count) {
-    int panels = 0;
-    rows.each_panel([&](int panel, int, int) { clear(sums_[panel], count * sums_per_token_), ++panels; });
-    const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0;
+    const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0, panels = rows.count();
+    sums_apart_ = std::max(count, whole_tiles(fours)) * sums_per_token_;
+    clear(sums_, panels * sums_apart_);
     const PanelPart first = {row_at(rows.first), weights_.columns, unit_, end_};
-    const PanelParts parts = {first, panels, static_cast<std::ptrdiff_t>(rows.apart * row_bytes_), sums_[1] - sums_[0]};
+    const PanelParts parts = {first, panels, static_cast<std::ptrdiff_t>(rows.apart * row_bytes_), sums_apart_};
     for (int t = 0; t < fours; t += kTileTokens)
-      kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_[0] + t * sums_per_token_);
-    float* const sums = sums_[0] + fours * sums_per_token_;
+      kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_ + t * sums_per_token_);
+    float* const sums = sums_ + fours * sums_per_token_;
     const int alone = count - fours;
     if (alone == 2 && two_ != nullptr) return two_(parts, x_.alone(token + fours, 0), sums);
     for (int t = 0; t < alone; ++t) add_in_turns(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
@@ -91,6 +96,7 @@ class PanelProduct {
 
   // Computes the sums of any panels and tokens [token, token + count).
   void add(const PanelRows& rows, int token, int count) {
+    sums_apart_ = whole_tiles(count) * sums_per_token_;
     rows.each_panel([&](int panel, int row, int rows) { add_panel(panel, row, rows, token, count); });
   }
 
@@ -104,8 +110,8 @@ class PanelProduct {
  private:
   // Computes the sums of eight rows, or the last few, as those of panel `panel_of_sums`: with tiles, or of rows that aren't packed.
   void add_panel(int panel_of_sums, int row, int rows, int token, int count) {
-    float* const sums = sums_[panel_of_sums];
-    clear(sums, (count + kTileTokens - 1) / kTileTokens * kTileTokens * sums_per_token_);
+    float* const sums = sums_ + panel_of_sums * sums_apart_;
+    clear(sums, sums_apart_);
     const bool is_packed = row < weights_.packed_rows;
     const std::uint8_t* from = row_at(row);
     for (int column = 0; column < weights_.columns; column += kChunkColumns) {
@@ -127,7 +133,7 @@ class PanelProduct {
   const std::uint8_t* row_at(int row) const { return static_cast<const std::uint8_t*>(weights_.data) + row * row_bytes_; }
 
   void write_panel(int panel, int token, int rows, const float* bias, float* out) const {
-    const F32x8 sums = joined(is_float(weights_.format), sums_[panel] + token * sums_per_token_);
+    const F32x8 sums = joined(is_float(weights_.format), sums_ + panel * sums_apart_ + token * sums_per_token_);
     if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
     float each[kPanelRows];
     store8(each, sums);
@@ -156,7 +162,8 @@ class PanelProduct {
   const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
   PanelsTimesTokens two_;
-  alignas(64) float sums_[kPanelsTogether][kTokensTogether * sums_per_token(true)];
+  int sums_apart_ = 0;  // from those of a panel to the next
+  alignas(64) float sums_[kPanelsTogether * kTokensTogether * sums_per_token(true)];
   alignas(16) std::uint8_t packed_[kPanelRows * kChunkColumns * sizeof(float)];
   PanelChunk chunk_;
 };
