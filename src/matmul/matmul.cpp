@@ -72,6 +72,7 @@ class PanelProduct {
         row_bytes_(weight_row_bytes(weights.format, weights.columns)),
         kernels_(kernels),
         unit_(unit_of(weights)),
+        is_finite_(!has_f16(weights.format) || is_surely_finite(weights)),
         end_(row_at(weights.packed_rows)),
         most_in_fours_(x.in_tiles() && is_surely_finite(weights) ? kernels.most_in_fours(weights.format) : 0),
         two_(is_surely_finite(weights) ? kernels.two[format_] : nullptr) {}
@@ -142,7 +143,7 @@ class PanelProduct {
 
   // Adds the products of packed panels with a token.
   void add_in_turns(const PanelParts& panels, const TokenRows& x, float* sums) const {
-    if (!has_f16(weights_.format) || is_surely_finite(weights_)) return kernels_.token[format_](panels, x, sums);
+    if (is_finite_) return kernels_.token[format_](panels, x, sums);
     PanelPart panel = panels.first;
     for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart, sums += panels.sums_apart) add_token(panel, x, sums);
   }
@@ -159,6 +160,7 @@ class PanelProduct {
   std::size_t row_bytes_;
   const MatmulKernels& kernels_;
   float unit_;
+  bool is_finite_;           // whether the f16 numbers of packed rows are
   const std::uint8_t* end_;  // of packed rows
   int most_in_fours_;
   PanelsTimesTokens two_;
