@@ -92,7 +92,7 @@ class PanelProduct {
     float* const sums = sums_ + fours * sums_per_token_;
     const int alone = count - fours;
     if (alone == 2 && two_ != nullptr) return two_(parts, x_.alone(token + fours, 0), sums);
-    for (int t = 0; t < alone; ++t) add_in_turns(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
+    for (int t = 0; t < alone; ++t) add_token_in_turns(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
   }
 
   // Computes the sums of any panels and tokens [token, token + count).
@@ -142,7 +142,7 @@ class PanelProduct {
   }
 
   // Adds the products of packed panels with a token.
-  void add_in_turns(const PanelParts& panels, const TokenRows& x, float* sums) const {
+  void add_token_in_turns(const PanelParts& panels, const TokenRows& x, float* sums) const {
     if (is_finite_) return kernels_.token[format_](panels, x, sums);
     PanelPart panel = panels.first;
     for (int i = 0; i < panels.count; ++i, panel.weights += panels.bytes_apart, sums += panels.sums_apart) add_token(panel, x, sums);

@@ -21,7 +21,7 @@ void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) 
   }
 }
 
-constexpr int kLargestFinite = 30;
+constexpr int kLargestFinite = 30;  // exponent field
 
 // The largest exponent field of the f16 numbers of a panel: kLargestFinite + 1 if one is infinite or NaN.
 int largest_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
@@ -42,7 +42,7 @@ int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) 
 }
 
 bool has_finite_f16(WeightFormat format, const std::uint8_t* panel, int columns) {
-  return largest_exponent(format, panel, columns) <= kLargestFinite;
+  return !has_f16(format) || largest_exponent(format, panel, columns) <= kLargestFinite;
 }
 
 void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n) {

@@ -17,7 +17,7 @@ struct F32Column {
 
   using Element = float;
   static constexpr bool kEvenOdd = false;
-  F32x8 load(const float* rows) { return load8(rows); }
+  F32x8 load(const float* rows) const { return load8(rows); }
 };
 
 struct BF16Column {
@@ -25,7 +25,7 @@ struct BF16Column {
 
   using Element = BFloat16;
   static constexpr bool kEvenOdd = true;
-  F32x8 load(const BFloat16* rows) {
+  F32x8 load(const BFloat16* rows) const {
     const v128_t both = wasm_v128_load(rows);
     return {wasm_i32x4_shl(both, 16), wasm_v128_and(both, wasm_i32x4_splat(static_cast<std::int32_t>(0xFFFF0000u)))};
   }
@@ -37,7 +37,7 @@ class FiniteF16Column {
 
   using Element = Float16;
   static constexpr bool kEvenOdd = true;
-  F32x8 load(const Float16* rows) {
+  F32x8 load(const Float16* rows) const {
     const v128_t both = wasm_v128_load(rows);
     return {to_floats(wasm_i32x4_shl(both, 16)), to_floats(both)};
   }
@@ -68,7 +68,8 @@ inline void store_sums(float* sums, F32x8 values) {
 
 // Adds the products with `columns` columns of a panel to `sums`.
 template <class Arithmetic, class Column>
-ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* x, int columns, Column& rows, F32x8 (&sums)[kPartialSums]) {
+ROPEWALK_INLINE inline void add_columns(const std::uint8_t* panel, const float* x, int columns, const Column& rows,
+                                        F32x8 (&sums)[kPartialSums]) {
   const auto* weights = reinterpret_cast<const typename Column::Element*>(panel);
   F32x8 partial[kPartialSums];
   unrolled<kPartialSums>([&]<int P>() ROPEWALK_INLINE { partial[P] = sums[P]; });
@@ -94,7 +95,7 @@ constexpr int kColumnsInTurn = 32;
 
 template <class Arithmetic, class Column>
 void float_token(const PanelParts& panels, const TokenRows& x, float* sums) {
-  Column rows(panels.first.unit);
+  const Column rows(panels.first.unit);
   F32x8 partial[kPanelsTogether][kPartialSums];
   const auto each_sum = [&](auto&& act) {
     for (int i = 0; i < panels.count; ++i) {
