@@ -2,12 +2,11 @@
 import { firstOf, type SourceText } from "./components/source_text.js";
 import type { AddedToken } from "./json_vocabulary.js";
 import { TokenTree } from "./token_tree.js";
-import { onFirstUse, withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
+import { onFirstUse, SPACE, withFixedClasses, WORD_CHARACTERS } from "./unicode/classes.js";
 
 /** A part of a text: the id of an added token, or text between two. */
 export type Part = number | SourceText;
 
-const SPACE = new RegExp(withFixedClasses("\\s"), "u");
 const wordAtStart = onFirstUse(() => withFixedClasses(`^[${WORD_CHARACTERS}]`), "u");
 
 /** Tokens that are looked for in the same text. */

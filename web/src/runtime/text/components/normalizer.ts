@@ -1,6 +1,6 @@
 // The normalizers of a tokenizer.json: functions that change a text before it is split into words.
 import { type Steps, TooManySteps } from "../pattern/matcher.js";
-import { withFixedClasses } from "../unicode/classes.js";
+import { SPACE, withFixedClasses } from "../unicode/classes.js";
 import { toByteLevel } from "../vocabulary.js";
 import { lowerCase, normalizeForBert, stripAccents } from "./bert_normalizer.js";
 import { Options, unsupported } from "./options.js";
@@ -73,7 +73,6 @@ function bertNormalizer(options: Options): Normalizer {
 }
 
 const SPACES_AT_START = new RegExp(withFixedClasses("^\\s+"), "u");
-const SPACE = new RegExp(withFixedClasses("\\s"), "u");
 
 function strip(left: boolean, right: boolean): Normalizer {
   return ({ text, first }) => {

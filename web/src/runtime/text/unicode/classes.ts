@@ -28,6 +28,8 @@ const LONG_NAMES: Readonly<Record<string, string>> = {
 };
 /** Unicode's White_Space, which doesn't change. JavaScript's \s has U+FEFF too, and lacks U+0085. */
 const WHITE_SPACE = "\\t-\\r\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+/** One character of White_Space. */
+export const SPACE = new RegExp(`[${WHITE_SPACE}]`, "u");
 
 /**
  * The characters of \w in Rust's regular expressions, as they are written between [ and ]: Unicode's Alphabetic (letters, numbers that are
