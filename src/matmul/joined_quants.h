@@ -9,7 +9,7 @@ namespace ropewalk {
 // The same byte in all bytes of a word.
 template <class Word>
 constexpr Word each_byte(std::uint8_t byte) {
-  return static_cast<Word>(byte * 0x0101010101010101u);
+  return Word{} | byte * 0x01010101u;
 }
 
 // The fourth of four quants of six bits: bits 0 and 1 are in the first byte, 2 and 3 in the second, 4 and 5 in the third.

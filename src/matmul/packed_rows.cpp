@@ -89,8 +89,8 @@ void pack_runs(const Runs& runs, const std::uint8_t* weights, std::size_t row_by
     pack_run<2>(weights, row_bytes, rows, runs.leading_halves(), panel);
     std::uint8_t* const words = panel;
     pack_run<4>(weights, row_bytes, rows, runs.words(), panel);
-    for (int row = 0; row < kPanelRows; row += 2) {
-      to_panel_bits(runs.format, runs.signs, Words<std::uint64_t>(words + row * 4, kPanelRows * 4));
+    for (int row = 0; row < kPanelRows; row += 4) {
+      to_panel_bits(runs.format, runs.signs, Words<FourWords>(words + row * 4, kPanelRows * 4));
     }
     pack_run<2>(weights, row_bytes, rows, runs.trailing_halves(), panel);
   }

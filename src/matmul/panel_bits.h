@@ -7,6 +7,7 @@
 #ifdef __wasm_relaxed_simd__
 #include "base/relaxed_simd.h"
 #endif
+#include "base/add_product.h"
 #include "matmul/joined_quants.h"
 #include "matmul/weight_format.h"
 
@@ -22,8 +23,11 @@ inline std::uint32_t flipped_signs() {
   return kOfEvens;
 }
 
-// The steps between a block's words and those of a panel, for one row (Word is 32 bits) or two rows next to each other (64 bits). Words are
-// `stride` bytes apart.
+// A word of each of four rows next to each other.
+using FourWords = std::uint32_t __attribute__((vector_size(16)));
+
+// The steps between a block's words and those of a panel, for one row or four. Word is std::uint32_t or FourWords. Words are `stride` bytes
+// apart.
 template <class Word>
 class Words {
  public:
@@ -36,26 +40,24 @@ class Words {
   }
   void store(int i, Word word) { std::memcpy(words_ + i * stride_, &word, sizeof word); }
   // `bits` for each row.
-  static constexpr Word each(std::uint32_t bits) { return static_cast<Word>(bits * 0x100000001u); }
+  static constexpr Word each(std::uint32_t bits) { return Word{} | bits; }
 
   // Makes signed bytes unsigned, and back.
-  void flip(std::uint32_t signs, int count) {
-    for (int i = 0; i < count; ++i) store(i, load(i) ^ each(signs));
-  }
+  void flip(std::uint32_t signs, int count) { ROPEWALK_ROLLED for (int i = 0; i < count; ++i) store(i, load(i) ^ each(signs)); }
 
   // Bit 4 · u + b of a word becomes bit u of byte b.
   void spread_bits(int count) {
-    for (int i = 0; i < count; ++i) {
+    ROPEWALK_ROLLED for (int i = 0; i < count; ++i) {
       const Word bits = load(i);
-      Word spread = 0;
+      Word spread{};
       for (int u = 0; u < 8; ++u) spread |= ((bits >> 4 * u & each(15)) * 0x00204081 & each(0x01010101)) << u;
       store(i, spread);
     }
   }
   void join_bits(int count) {
-    for (int i = 0; i < count; ++i) {
+    ROPEWALK_ROLLED for (int i = 0; i < count; ++i) {
       const Word spread = load(i);
-      Word bits = 0;
+      Word bits{};
       for (int u = 0; u < 8; ++u) bits |= ((spread >> u & each(0x01010101)) * 0x01020408 >> 24 & each(15)) << 4 * u;
       store(i, bits);
     }
@@ -67,7 +69,7 @@ class Words {
       const Word swapped = (bits >> distance ^ bits) & each(mask);
       return bits ^ swapped ^ swapped << distance;
     };
-    for (int i = 0; i < count; ++i) store(i, exchange(exchange(load(i), 12, 0x0000F0F0), 6, 0x00CC00CC));
+    ROPEWALK_ROLLED for (int i = 0; i < count; ++i) store(i, exchange(exchange(load(i), 12, 0x0000F0F0), 6, 0x00CC00CC));
   }
 
   // In q5_0 and q5_1, a word of fifth bits and four of nibbles become five of joined quants, and back.
@@ -90,22 +92,22 @@ class Words {
   // In q5_k, after the sub-scales, eight words of fifth bits and 32 of nibbles become five for each of eight groups, and back.
   void join_q5_k() {
     Word joined[8][5];
-    for (int group = 0; group < 8; ++group) {
+    ROPEWALK_ROLLED for (int group = 0; group < 8; ++group) {
       Word quants[8];
       for (int u = 0; u < 8; ++u) quants[u] = nibbles(11 + group / 2 * 8 + u, group % 2) | fifth_bits(load(3 + u), group);
       join_fives(quants, joined[group]);
     }
-    for (int i = 0; i < 40; ++i) store(3 + i, joined[i / 5][i % 5]);
+    ROPEWALK_ROLLED for (int i = 0; i < 40; ++i) store(3 + i, joined[i / 5][i % 5]);
   }
   void split_q5_k() {
     Word split[40] = {};
-    for (int group = 0; group < 8; ++group) {
+    ROPEWALK_ROLLED for (int group = 0; group < 8; ++group) {
       Word joined[5], quants[8];
       for (int i = 0; i < 5; ++i) joined[i] = load(3 + 5 * group + i);
       split_fives(joined, quants);
       for (int u = 0; u < 8; ++u) split_five(quants[u], group, split[u], group % 2, split[8 + group / 2 * 8 + u]);
     }
-    for (int i = 0; i < 40; ++i) store(3 + i, split[i]);
+    ROPEWALK_ROLLED for (int i = 0; i < 40; ++i) store(3 + i, split[i]);
   }
 
   // In q6_k, two words with the nibbles of four parts and one with their other bits become three of joined quants, and back.
@@ -124,7 +126,7 @@ class Words {
   void split_q6_k() {
     each_three_words([this](int first, int second, int third) {
       const Word joined[3] = {load(first), load(second), load(third)};
-      Word quants[4], nibbles[4], pairs = 0;
+      Word quants[4], nibbles[4], pairs{};
       split_sixes(joined, quants);
       for (int part = 0; part < 4; ++part) {
         nibbles[part] = quants[part] & each(0x0F0F0F0F);
@@ -139,9 +141,9 @@ class Words {
   // Bit g of each byte of word u becomes bit u of the same byte of word g.
   void transpose_bits() {
     constexpr std::uint32_t kMasks[3] = {0x0F0F0F0F, 0x33333333, 0x55555555};
-    for (int step = 0; step < 3; ++step) {
+    ROPEWALK_ROLLED for (int step = 0; step < 3; ++step) {
       const int distance = 4 >> step;
-      for (int i = 0; i < 8; ++i) {
+      ROPEWALK_ROLLED for (int i = 0; i < 8; ++i) {
         if ((i & distance) != 0) continue;
         const Word low = load(i), high = load(i + distance);
         const Word swapped = ((low >> distance) ^ high) & each(kMasks[step]);
@@ -165,7 +167,7 @@ class Words {
 
   template <class Act>
   static void each_three_words(const Act& act) {
-    for (int i = 0; i < 16; ++i) {
+    ROPEWALK_ROLLED for (int i = 0; i < 16; ++i) {
       const int first = i / 8 * 16 + i % 8;
       act(first, first + 8, 32 + i);
     }

@@ -13,9 +13,10 @@ namespace {
 template <class Byte, class Act>
 void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) {
   const BlockShape& shape = block_shape(format);
-  const int leading = leading_f16(format), trailing = shape.trailing_halves;
+  const int repeat = shape.elements == 1 ? columns : 1;  // a whole row of floats is treated as one block
+  const int leading = leading_f16(format) * repeat, trailing = shape.trailing_halves;
   const int bytes = shape.bytes() * kPanelRows, first_trailing = bytes - 2 * trailing * kPanelRows;
-  for (int block = 0; block < columns / shape.elements; ++block, panel += bytes) {
+  for (int block = 0; block < columns / shape.elements / repeat; ++block, panel += bytes) {
     for (int i = 0; i < leading; ++i) act(panel + 2 * i * kPanelRows);
     for (int i = 0; i < trailing; ++i) act(panel + first_trailing + 2 * i * kPanelRows);
   }
@@ -34,6 +35,19 @@ int largest_exponent(WeightFormat format, const std::uint8_t* panel, int columns
   return *std::max_element(bits, bits + kPanelRows) >> 10;
 }
 
+// Eight f16 numbers times 2^n.
+v128_t scaled(v128_t halves, int n) {
+  const v128_t added = wasm_i16x8_splat(static_cast<std::int16_t>(n * 1024)), zero = wasm_i16x8_splat(0);
+  const v128_t exponents = wasm_v128_and(halves, wasm_i16x8_splat(0x7C00));
+  const v128_t stay_normal = wasm_v128_and(wasm_i16x8_ne(exponents, zero), wasm_i16x8_gt(wasm_i16x8_add(exponents, added), zero));
+  const v128_t are_zero = wasm_i16x8_eq(wasm_i16x8_shl(halves, 1), zero);
+  if (wasm_i16x8_all_true(wasm_v128_or(stay_normal, are_zero))) return wasm_i16x8_add(halves, wasm_v128_and(added, stay_normal));
+  const F32x8 values = load8(reinterpret_cast<const Float16*>(&halves));
+  const v128_t factor = wasm_f32x4_splat(std::ldexp(1.0f, n));
+  store8(reinterpret_cast<Float16*>(&halves), {wasm_f32x4_mul(values.low, factor), wasm_f32x4_mul(values.high, factor)});
+  return halves;
+}
+
 }  // namespace
 
 int panel_exponent(WeightFormat format, const std::uint8_t* panel, int columns) {
@@ -47,12 +61,7 @@ bool has_finite_f16(WeightFormat format, const std::uint8_t* panel, int columns)
 
 void scale_panel(WeightFormat format, std::uint8_t* panel, int columns, int n) {
   if (n == 0) return;  // a conversion would change the bits of NaN
-  const v128_t factor = wasm_f32x4_splat(std::ldexp(1.0f, n));
-  each_f16_of_rows(format, panel, columns, [&](std::uint8_t* rows) {
-    Float16* const halves = reinterpret_cast<Float16*>(rows);
-    const F32x8 values = load8(halves);
-    store8(halves, {wasm_f32x4_mul(values.low, factor), wasm_f32x4_mul(values.high, factor)});
-  });
+  each_f16_of_rows(format, panel, columns, [&](std::uint8_t* rows) { wasm_v128_store(rows, scaled(wasm_v128_load(rows), n)); });
 }
 
 }  // namespace ropewalk

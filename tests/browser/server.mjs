@@ -35,6 +35,7 @@ export const WASM_ANSWERS = {
 async function sendFile(request, response, path, type) {
   const file = await stat(path).catch(() => null);
   if (!file?.isFile()) return response.writeHead(404, { "Content-Type": "text/plain" }).end("not found");
+  response.setHeader("ETag", `"${file.mtimeMs}-${file.size}"`);
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
   if (first === undefined) {
     response.writeHead(200, { "Content-Type": type, "Content-Length": file.size, "Accept-Ranges": "bytes" });
@@ -95,7 +96,6 @@ export async function serve(folders) {
     }
     if (isCacheable) {
       response.setHeader("Cache-Control", "max-age=31536000, immutable");
-      response.setHeader("ETag", '"1"');
     }
     if (isShared) {
       response.setHeader("Access-Control-Allow-Origin", "*");

@@ -27,13 +27,14 @@ export async function runInOrder(random, turns, tasks) {
 }
 
 /** A store in memory whose every step waits for its turn. `locks` as the Web Locks API has them. */
-export function memoryStore(turn, { pieceBytes, withLocks = true }) {
+export function memoryStore(turn, { pieceBytes, blockBytes = pieceBytes, withLocks = true }) {
   const stored = new Map();
   const held = new Map();
   const locks = {
-    async request(name, action) {
+    async request(name, { ifAvailable }, action) {
+      if (ifAvailable && held.has(name)) return action(null);
       const before = held.get(name) ?? Promise.resolve();
-      const result = before.then(async () => (await turn(), action()));
+      const result = before.then(async () => (await turn(), action({})));
       held.set(
         name,
         result.catch(() => undefined),
@@ -45,7 +46,8 @@ export function memoryStore(turn, { pieceBytes, withLocks = true }) {
     stored,
     id: "memory",
     pieceBytes,
-    locks: withLocks ? locks : { request: (name, action) => action() },
+    blockBytes,
+    locks: withLocks ? locks : { request: (name, options, action) => action({}) },
     names: async () => (await turn(), [...stored.keys()]),
     read: async (name) => (await turn(), stored.get(name)),
     async write(name, bytes) {

@@ -11,6 +11,7 @@ import { fakeCaches, fakeOpfs } from "../../files/stores.mjs";
 const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 const CASES = Number(process.env.ROPEWALK_CASES ?? 60);
 const PIECE = 5000;
+const BLOCKS = [700, 1000, 5000];
 const url = new URL("https://models.example/m.gguf");
 
 const ENGINES = {
@@ -62,7 +63,7 @@ for (const [title, [kind, make]] of Object.entries(ENGINES))
       };
       const bytes = Uint8Array.from({ length: 1 + below(6 * PIECE) }, () => below(256));
       const platform = make();
-      const store = { ...(await openStore(platform, kind)), pieceBytes: PIECE };
+      const store = { ...(await openStore(platform, kind)), pieceBytes: PIECE, blockBytes: BLOCKS[i % BLOCKS.length] };
       const served = servedFile(bytes, random);
       const warnings = [];
       const open = withCache(

@@ -17,6 +17,7 @@ import { ClosedTab, fakeCaches, fakeOpfs } from "../../files/stores.mjs";
 const SEED = Number(process.env.ROPEWALK_SEED ?? 1);
 const CASES = Number(process.env.ROPEWALK_CASES ?? 300);
 const PIECE = 10_000;
+const BLOCK = 3000;
 const CHECKSUM = 4;
 
 const STORES = {
@@ -41,7 +42,7 @@ function servedFile(bytes, version, name) {
 const url = new URL("https://models.example/m.gguf");
 
 async function load(platform, kind, { bytes, version }, warnings = [], closesAt = Infinity) {
-  const store = { ...(await openStore(platform, kind)), pieceBytes: PIECE };
+  const store = { ...(await openStore(platform, kind)), pieceBytes: PIECE, blockBytes: BLOCK };
   platform.limit.closesAt = closesAt;
   const warn = (message) => warnings.push(message);
   const open = withCache(async (_, name) => servedFile(bytes, version, name), store, url.href, warn);
@@ -58,7 +59,8 @@ async function keptIn(store, kind) {
     for (const { name, index, version } of pieces) {
       const { size } = await store.read(name);
       if (record?.version !== version) continue;
-      if (size === Math.min(PIECE, record.size - index * PIECE) + CHECKSUM) there += size - CHECKSUM;
+      const length = Math.min(PIECE, record.size - index * PIECE);
+      if (size === length + CHECKSUM * Math.ceil(length / BLOCK)) there += length;
     }
   }
   return { said: said.reduce((sum, { bytes }) => sum + bytes, 0), there };

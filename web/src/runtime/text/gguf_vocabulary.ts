@@ -87,9 +87,8 @@ export function readVocabulary(metadata: GgufMetadata): Vocabulary {
   if (pieces.length === 0) return invalid(key, "must have at least one token");
   const ids = new Map<string, number>();
   pieces.forEach((piece, id) => {
-    const other = ids.get(piece);
-    if (other !== undefined) invalid(key, `tokens must be unique (${show(piece)} has ids ${other} and ${id})`);
-    ids.set(piece, id);
+    if (ids.set(piece, id).size > id) return;
+    invalid(key, `tokens must be unique (${show(piece)} has ids ${pieces.indexOf(piece)} and ${id})`);
   });
   return new Vocabulary(pieces, readKinds(metadata, pieces), ids);
 }

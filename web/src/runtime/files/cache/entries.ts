@@ -7,7 +7,7 @@ import type { PieceStore } from "./piece_store.js";
 const RECORD = "about";
 
 /** Changes with the layout of pieces, so that those of another layout are those of another version. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 
 /** Describes a cached file. Stored as JSON next to its pieces. @internal */
 export interface CacheRecord {

@@ -89,7 +89,7 @@ export async function deleteCachedModel(platform: FilePlatform, source: string |
 /** Removes the files of the models that `isOfModel` selects by their sources from one store. @internal */
 export async function removeSource(store: PieceStore, isOfModel: (source: string) => boolean): Promise<boolean> {
   let wasCached = false;
-  await removeUnfinished(store);
+  await removeUnfinished(store, await store.names());
   for (const { key } of await cachedFiles(store)) {
     await changeFile(store, key, async (file) => {
       const record = await readRecord(store, key);

@@ -1,8 +1,8 @@
 // Stores named blobs in a folder of OPFS. A blob is written under a temporary name and gets its own when all its bytes are there, because a file
 // exists, empty, before the first byte is written, and stays so if the quota is exceeded or the tab is closed.
-import { type Locks, withLock } from "../locks.js";
+import { type Locks, takeReadLock, withLock } from "../locks.js";
 import type { FilePlatform } from "../platform.js";
-import { PIECE_BYTES, type PieceStore } from "./piece_store.js";
+import { BLOCK_BYTES, type OpenBlob, PIECE_BYTES, type PieceStore } from "./piece_store.js";
 
 /** Ends the name of a blob that is being written. @internal */
 export const UNFINISHED = ".ropewalk.incomplete";
@@ -35,21 +35,34 @@ export async function createOpfsStore(platform: FilePlatform, name: string): Pro
   const folder = await root?.getDirectoryHandle(name, { create: true });
   if (folder === undefined) return undefined;
   const store = opfsStore(folder, platform.locks);
-  // Some engines can't write OPFS files outside a Worker. Locked, because another tab could remove the file in the middle.
-  await withLock(store, "probe", async () => {
+  const names = await store.names();
+  if (!(await hasWritten(folder, names))) await tryWriting(store);
+  await removeUnfinished(store, names);
+  return store;
+}
+
+/** Whether a file is there whole, and this thread can write such files too: some engines can't outside a Worker. */
+async function hasWritten(folder: FileSystemDirectoryHandle, names: readonly string[]): Promise<boolean> {
+  const finished = names.find((name) => !name.endsWith(UNFINISHED));
+  const file: OpfsFileHandle | undefined =
+    finished === undefined ? undefined : await folder.getFileHandle(finished).catch(() => undefined);
+  return (file?.createWritable ?? file?.createSyncAccessHandle) !== undefined;
+}
+
+/** Writes a file and removes it. Rejects if that isn't possible, unless the quota is exceeded. */
+function tryWriting(store: PieceStore): Promise<void> {
+  // locked, because another tab could remove the file in the middle
+  return withLock(store, "probe", async () => {
     await store.write("probe", new Uint8Array(1)).catch((error: unknown) => {
       if ((error as Error).name !== "QuotaExceededError") throw error;
     });
     await store.remove("probe");
   });
-  await removeUnfinished(store);
-  return store;
 }
 
 /** Removes what writes that were cut off have left. Those of other tabs that run hold a lock. @internal */
-export async function removeUnfinished(store: PieceStore): Promise<void> {
-  for (const name of await store.names())
-    if (name.endsWith(UNFINISHED)) await withLock(store, name, () => store.remove(name)); // the lock of its write
+export async function removeUnfinished(store: PieceStore, names: readonly string[]): Promise<void> {
+  for (const name of names) if (name.endsWith(UNFINISHED)) await withLock(store, name, () => store.remove(name)); // the lock of its write
 }
 
 /** @internal */
@@ -74,9 +87,21 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
   const alone = <T>(name: string, action: () => Promise<T>): Promise<T> =>
     withLock(store, `${name}${UNFINISHED}`, action);
 
+  /** Opens a file unless somebody else reads, writes or removes it. */
+  const open = async (name: string): Promise<OpenBlob | undefined> => {
+    const giveBack = await takeReadLock(store, `${name}${UNFINISHED}`);
+    if (giveBack === undefined) return undefined;
+    const handle: OpfsFileHandle | undefined = await fileAt(name);
+    const file = await handle?.createSyncAccessHandle?.({ mode: "read-only" }).catch(() => undefined);
+    if (file !== undefined) return openBlob(file, giveBack);
+    giveBack();
+    return undefined;
+  };
+
   const store: PieceStore = {
     id: "opfs",
     pieceBytes: PIECE_BYTES,
+    blockBytes: BLOCK_BYTES,
     locks,
     async names() {
       const names: string[] = [];
@@ -86,17 +111,7 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
     async read(name) {
       return (await fileAt(name))?.getFile();
     },
-    readInto: (name, memory) =>
-      alone(name, async () => {
-        const handle: OpfsFileHandle | undefined = await fileAt(name);
-        const file = await handle?.createSyncAccessHandle?.({ mode: "read-only" }).catch(() => undefined);
-        try {
-          file?.read(memory(), { at: 0 });
-          return file?.getSize();
-        } finally {
-          file?.close();
-        }
-      }),
+    open,
     write: (name, bytes) =>
       alone(name, async () => {
         const unfinished = `${name}${UNFINISHED}`;
@@ -115,6 +130,23 @@ export function opfsStore(folder: FileSystemDirectoryHandle, locks: Locks | unde
     remove: (name) => alone(name, () => remove(name)),
   };
   return store;
+}
+
+/** A file that is read into one memory. */
+function openBlob(file: SyncFile, closed: () => void): OpenBlob {
+  let memory = new Uint8Array(0);
+  return {
+    size: file.getSize(),
+    read(start, end) {
+      if (memory.length < end - start) memory = new Uint8Array(end - start);
+      const part = memory.subarray(0, end - start);
+      return part.subarray(0, file.read(part, { at: start }));
+    },
+    close() {
+      file.close();
+      closed();
+    },
+  };
 }
 
 const quotaExceeded = (): Error => new DOMException("the OPFS quota is exceeded", "QuotaExceededError");

@@ -1,9 +1,9 @@
-// Pieces of a cached file, each with a checksum.
+// Pieces of a cached file, in blocks that each have a checksum.
 import { pieceName } from "./entries.js";
-import type { PieceStore } from "./piece_store.js";
+import type { OpenBlob, PieceStore } from "./piece_store.js";
 import { xxh32 } from "./xxhash.js";
 
-/** XXH32 follows the bytes of each piece. */
+/** The XXH32 of each block follows the bytes of a piece. */
 const CHECKSUM_BYTES = 4;
 
 /** Which bytes of which version a piece holds. */
@@ -20,28 +20,32 @@ export function pieceLength({ pieceBytes }: PieceStore, size: number, index: num
   return Math.max(0, Math.min(pieceBytes, size - index * pieceBytes));
 }
 
-const storedLength = ({ store, size }: PieceFile, index: number): number =>
-  pieceLength(store, size, index) + CHECKSUM_BYTES;
+function storedLength({ store, size }: PieceFile, index: number): number {
+  const length = pieceLength(store, size, index);
+  return length + CHECKSUM_BYTES * Math.ceil(length / store.blockBytes);
+}
 
-/** Memory of a piece: its bytes, and as it is stored, with its checksum. */
+/** Memory of a piece: its bytes, and as it is stored, with its checksums. */
 export interface Piece {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly whole: Uint8Array<ArrayBuffer>;
 }
 
-const pieceIn = (whole: Uint8Array<ArrayBuffer>): Piece => ({ whole, bytes: whole.subarray(0, -CHECKSUM_BYTES) });
-
 /** Memory for a piece. `bytes` are filled before `writePiece`. @internal */
 export function newPiece(file: PieceFile, index: number): Piece {
-  return pieceIn(new Uint8Array(storedLength(file, index)));
+  const whole = new Uint8Array(storedLength(file, index));
+  return { whole, bytes: whole.subarray(0, pieceLength(file.store, file.size, index)) };
 }
 
-/** Adds the checksum to a filled piece and stores it. If that fails, nothing is stored of it. @internal */
+/** Adds the checksums to a filled piece and stores it. If that fails, nothing is stored of it. @internal */
 export async function writePiece(file: PieceFile, index: number, { whole, bytes }: Piece): Promise<void> {
-  viewOf(whole).setUint32(bytes.length, xxh32(bytes), true);
-  const name = pieceName(file.key, file.version, index);
-  await file.store.write(name, whole).catch(async (error: unknown) => {
-    await file.store.remove(name).catch(() => undefined); // what was there was damaged
+  const { store, key, version } = file;
+  const checksums = viewOf(whole.subarray(bytes.length));
+  for (let start = 0, at = 0; start < bytes.length; start += store.blockBytes, at += CHECKSUM_BYTES)
+    checksums.setUint32(at, xxh32(bytes.subarray(start, start + store.blockBytes)), true);
+  const name = pieceName(key, version, index);
+  await store.write(name, whole).catch(async (error: unknown) => {
+    await store.remove(name).catch(() => undefined); // what was there was damaged
     throw error;
   });
 }
@@ -53,32 +57,53 @@ export async function hasPiece(file: PieceFile, index: number): Promise<boolean>
 }
 
 /**
- * Reads a stored piece, into the memory of another one if it fits. "damaged" if it doesn't have its length or checksum, undefined if there is none.
+ * Yields the bytes in [start, end) of a stored piece, as far as they have their checksums. A chunk is valid until the next one is requested. Ends
+ * early if the piece isn't stored, or is damaged, after `foundDamage` was called.
  * @internal
  */
-export async function readPiece(
+export async function* readPiece(
   file: PieceFile,
   index: number,
-  memory: Piece | undefined,
-): Promise<Piece | "damaged" | undefined> {
-  const { store, key, version } = file;
-  const name = pieceName(key, version, index);
-  const length = storedLength(file, index);
+  [start, end]: readonly [number, number],
+  foundDamage: () => void,
+): AsyncGenerator<Uint8Array> {
+  const { blockBytes } = file.store;
+  const opened = await openPiece(file, index).catch(() => undefined); // removed meanwhile, or the store fails
+  if (opened === undefined) return;
+  const length = pieceLength(file.store, file.size, index);
+  const read = (from: number, to: number): Uint8Array | undefined => {
+    try {
+      return opened.read(from, to);
+    } catch {
+      return undefined;
+    }
+  };
   try {
-    let piece = memory?.whole.length === length ? memory : undefined;
-    const found = await store.readInto?.(name, () => (piece ??= newPiece(file, index)).whole);
-    if (found !== undefined) return found === length ? checked(piece!) : "damaged";
-    const blob = await store.read(name);
-    if (blob === undefined) return undefined;
-    return blob.size === length ? checked(pieceIn(new Uint8Array(await blob.arrayBuffer()))) : "damaged";
-  } catch {
-    return undefined; // removed or replaced while it was read, or the store fails
+    const checksums = opened.size === storedLength(file, index) ? read(length, opened.size)?.slice() : undefined;
+    if (checksums?.length !== opened.size - length) return foundDamage();
+    for (let first = start - (start % blockBytes); first < end; first += blockBytes) {
+      const block = read(first, Math.min(first + blockBytes, length));
+      const checksum = viewOf(checksums).getUint32((first / blockBytes) * CHECKSUM_BYTES, true);
+      if (block === undefined || xxh32(block) !== checksum) return foundDamage();
+      yield block.subarray(Math.max(start - first, 0), end - first);
+    }
+  } finally {
+    opened.close();
   }
 }
 
-function checked(piece: Piece): Piece | "damaged" {
-  const { whole, bytes } = piece;
-  return viewOf(whole).getUint32(bytes.length, true) === xxh32(bytes) ? piece : "damaged";
+async function openPiece({ store, key, version }: PieceFile, index: number): Promise<OpenBlob | undefined> {
+  const name = pieceName(key, version, index);
+  const opened = await store.open?.(name);
+  if (opened !== undefined) return opened;
+  const bytes = await (await store.read(name))?.arrayBuffer();
+  return (
+    bytes && {
+      size: bytes.byteLength,
+      read: (start, end) => new Uint8Array(bytes).subarray(start, end),
+      close: () => undefined,
+    }
+  );
 }
 
 const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);

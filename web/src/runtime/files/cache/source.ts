@@ -13,13 +13,6 @@ import { hasPiece, newPiece, type Piece, type PieceFile, pieceLength, readPiece,
 /** The first bytes of a file that are part of its version, unless it is larger and has a strong ETag. Opening a file has read them already. */
 const BEGINNING = 1 << 20;
 
-/** The first piece of the file that was read last, until a later piece of it is read. Headers are read in several parts. */
-interface Held {
-  first?: { file: PieceFile; piece: Piece } | undefined;
-}
-
-const CHUNK_BYTES = 1 << 20;
-
 /**
  * Wraps `open` so that files are cached. Opening a file always asks the server. If the file's size or version has changed, its cached
  * pieces are removed. If the server can't be reached, the cached pieces are used. Pieces are named by the version they belong to, so the
@@ -31,17 +24,17 @@ const CHUNK_BYTES = 1 << 20;
  */
 export function withCache(open: OpenUrl, store: PieceStore, model: string, warn: (message: string) => void): OpenUrl {
   let collected: Promise<void> | undefined;
-  const held: Held = {};
   return async (url, name, signal) => {
-    await (collected ??= collectOrphans(store).catch(() => undefined)); // a store that fails is reported when it is written
+    collected ??= collectOrphans(store).catch(() => undefined); // a store that fails is reported when it is written
     const key = await keyOf(url);
     const cached = await readRecord(store, key);
     let source: ByteSource | MissingFile;
     try {
       source = await open(url, name, signal, (await isKnown(store, key, cached)) ? 1 : undefined);
     } catch (error) {
-      return openUnreachable(error, store, key, name, held, warn);
+      return openUnreachable(error, store, key, name, warn);
     }
+    await collected;
     if (!(source instanceof MissingFile) && source.size === Infinity) {
       warn(`${name}: not cached: the server sends no length, so the cache can't tell when the file is complete`);
       return source;
@@ -54,7 +47,7 @@ export function withCache(open: OpenUrl, store: PieceStore, model: string, warn:
       return source;
     }
     if (source instanceof MissingFile) return source;
-    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, held, warn);
+    return new CachedSource(source, { store, key, version: record.version!, size: source.size }, warn);
   };
 }
 
@@ -96,7 +89,6 @@ async function openUnreachable(
   store: PieceStore,
   key: string,
   name: string,
-  held: Held,
   warn: (message: string) => void,
 ): Promise<ByteSource | MissingFile> {
   const cached = await readRecord(store, key);
@@ -105,23 +97,21 @@ async function openUnreachable(
   warn(`${name}: using the cached file because the download failed (${error.problem})`);
   if (size === undefined || version === undefined)
     return new MissingFile("NETWORK", error.problem, error.advice && { advice: error.advice, words: error.words });
-  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, held, warn);
+  return new CachedSource(unreachableSource(name, size, error), { store, key, version, size }, warn);
 }
 
 class CachedSource implements ByteSource {
   readonly name: string;
   readonly size: number;
   readonly seekCost = 1 << 20;
-  get isLocal(): boolean {
-    return this.held.first?.file === this.file;
-  }
+  /** Whether its first piece is stored. */
+  isLocal = false;
   /** Whether pieces are no longer stored: the store is full, or the cached file was deleted or replaced. */
   #isEnded = false;
 
   constructor(
     private readonly source: ByteSource,
     private readonly file: PieceFile,
-    private readonly held: Held,
     private readonly warn: (message: string) => void,
   ) {
     this.name = source.name;
@@ -129,45 +119,29 @@ class CachedSource implements ByteSource {
   }
 
   async *stream(start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-    const { pieceBytes } = this.file.store;
-    let piece: Piece | undefined;
+    const { store, size } = this.file;
     let position = start;
     while (position < end) {
       signal?.throwIfAborted();
-      const index = Math.floor(position / pieceBytes);
-      piece = await this.#read(index, piece);
-      signal?.throwIfAborted();
-      if (piece === undefined) {
-        const missingEnd = await this.#endOfMissing(index, end);
-        for await (const chunk of this.#download(index, missingEnd, position, end, signal)) {
-          yield chunk;
-          position += chunk.length;
-        }
-        continue;
-      }
-      const first = index * pieceBytes;
-      const pieceEnd = Math.min(first + piece.bytes.length, end);
-      while (position < pieceEnd) {
-        const chunk = piece.bytes.subarray(position - first, Math.min(position + CHUNK_BYTES, pieceEnd) - first);
+      const index = Math.floor(position / store.pieceBytes);
+      const first = index * store.pieceBytes;
+      const pieceEnd = Math.min(first + pieceLength(store, size, index), end);
+      const foundDamage = (): void =>
+        this.warn(`${this.name}: the cached bytes from ${position} on are damaged; downloading them again`);
+      for await (const chunk of readPiece(this.file, index, [position - first, pieceEnd - first], foundDamage)) {
+        if (index === 0) this.isLocal = true;
+        signal?.throwIfAborted();
         yield chunk;
         position += chunk.length;
-        signal?.throwIfAborted();
+      }
+      if (position === pieceEnd) continue;
+      signal?.throwIfAborted();
+      const missingEnd = await this.#endOfMissing(index, end);
+      for await (const chunk of this.#download(index, missingEnd, position, end, signal)) {
+        yield chunk;
+        position += chunk.length;
       }
     }
-  }
-
-  /** A cached piece, in the memory of the one `before` it if it can be. Undefined if it is missing or damaged. */
-  async #read(index: number, before: Piece | undefined): Promise<Piece | undefined> {
-    const { file, held } = this;
-    const first = held.first?.file === file ? held.first : undefined;
-    if (index === 0 && first !== undefined) return first.piece;
-    if (first !== undefined) held.first = undefined;
-    const piece = await readPiece(file, index, index > 1 ? before : undefined); // other streams may use the first one
-    if (index === 0 && typeof piece === "object") held.first = { file, piece };
-    if (piece !== "damaged") return piece;
-    const from = index * this.file.store.pieceBytes;
-    this.warn(`${this.name}: the cached bytes from ${from} on are damaged; downloading them again`);
-    return undefined;
   }
 
   /** The first piece after `index` that is cached or starts at or after `end`. */
@@ -233,6 +207,7 @@ class CachedSource implements ByteSource {
       problem = await withLock(store, key, async () => {
         if ((await readRecord(store, key))?.version !== version) return "the cached file was deleted or replaced";
         await writePiece(this.file, index, piece);
+        if (index === 0) this.isLocal = true;
         return undefined;
       });
     } catch (error) {

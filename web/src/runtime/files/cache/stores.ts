@@ -2,7 +2,7 @@
 import type { FilePlatform } from "../platform.js";
 import type { Locks } from "../locks.js";
 import { createOpfsStore, opfsStore } from "./opfs_store.js";
-import { PIECE_BYTES, type PieceStore } from "./piece_store.js";
+import { BLOCK_BYTES, PIECE_BYTES, type PieceStore } from "./piece_store.js";
 
 const FOLDER = "ropewalk-models";
 
@@ -77,6 +77,7 @@ function cacheStore(cache: Cache, locks: Locks | undefined): PieceStore {
   return {
     id: "cache",
     pieceBytes: PIECE_BYTES,
+    blockBytes: BLOCK_BYTES,
     locks,
     names: async () => (await cache.keys()).map(({ url }) => url.slice(base.length)),
     read: async (name) => (await cache.match(base + name))?.blob(),

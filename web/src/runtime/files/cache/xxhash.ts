@@ -18,7 +18,7 @@ const round = (sum: number, word: number): number => Math.imul(rotated((sum + Ma
 export function xxh32(bytes: Uint8Array): number {
   const wholeWords = bytes.length >>> 2;
   const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
-  const words = new Uint32Array(buffer, byteOffset, wholeWords);
+  const words = new Int32Array(buffer, byteOffset, wholeWords);
   const striped = wholeWords & ~3;
   let hash = P5;
   if (striped > 0) {

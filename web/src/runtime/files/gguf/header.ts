@@ -29,15 +29,20 @@ export interface GgufHeader {
 
 type ReadValue = (cursor: HeaderCursor, part: string) => unknown;
 
-/** A type of metadata value: its size in bytes (the minimum, for strings and arrays) and how to read it. */
+/** A type of metadata value: its size in bytes (the minimum, for strings and arrays), how to read it, and how to read many. */
 interface ValueType {
   readonly bytes: number;
   readonly read: ReadValue;
+  readonly readMany?: (cursor: HeaderCursor, part: string, count: number) => unknown[];
 }
 
-const scalar = (bytes: number, get: (view: DataView, at: number) => number): ValueType => ({
+type NumberArray = new (buffer: ArrayBufferLike) => ArrayLike<number>;
+
+/** Numbers of `bytes` bytes. `Numbers` reads many of them, in the order of bytes that all engines have, which is that of the file. */
+const scalar = (bytes: number, get: (view: DataView, at: number) => number, Numbers: NumberArray): ValueType => ({
   bytes,
   read: (cursor, part) => cursor.number(bytes, part, get),
+  readMany: (cursor, part, count) => Array.from(new Numbers(cursor.take(count * bytes, part).slice().buffer)),
 });
 
 const MAX_DIMENSIONS = 4;
@@ -47,19 +52,19 @@ const ARRAY = 9;
 
 /** Types of metadata values, indexed by their number (gguf.h). */
 const VALUE_TYPES: readonly ValueType[] = [
-  scalar(1, (view, at) => view.getUint8(at)),
-  scalar(1, (view, at) => view.getInt8(at)),
-  scalar(2, (view, at) => view.getUint16(at, true)),
-  scalar(2, (view, at) => view.getInt16(at, true)),
-  scalar(4, (view, at) => view.getUint32(at, true)),
-  scalar(4, (view, at) => view.getInt32(at, true)),
-  scalar(4, (view, at) => view.getFloat32(at, true)),
+  scalar(1, (view, at) => view.getUint8(at), Uint8Array),
+  scalar(1, (view, at) => view.getInt8(at), Int8Array),
+  scalar(2, (view, at) => view.getUint16(at, true), Uint16Array),
+  scalar(2, (view, at) => view.getInt16(at, true), Int16Array),
+  scalar(4, (view, at) => view.getUint32(at, true), Uint32Array),
+  scalar(4, (view, at) => view.getInt32(at, true), Int32Array),
+  scalar(4, (view, at) => view.getFloat32(at, true), Float32Array),
   { bytes: 1, read: readBoolean },
-  { bytes: 8, read: readString },
+  { bytes: 8, read: readString, readMany: (cursor, part, count) => cursor.strings(count, part) },
   { bytes: 12, read: (cursor, part) => readArray(cursor, part, 1) },
   { bytes: 8, read: (cursor, part) => cursor.integer64(part, false) },
   { bytes: 8, read: (cursor, part) => cursor.integer64(part, true) },
-  scalar(8, (view, at) => view.getFloat64(at, true)),
+  scalar(8, (view, at) => view.getFloat64(at, true), Float64Array),
 ];
 
 /**
@@ -171,7 +176,7 @@ function readArray(cursor: HeaderCursor, part: string, depth: number): unknown[]
     invalidFile(cursor.file, part, `has arrays nested more than ${MAX_ARRAY_DEPTH} deep: the file is damaged`);
   const type = valueType(cursor, part);
   const length = cursor.arrayLength(type.bytes, part);
-  if (type.read === readString) return cursor.strings(length, part);
+  if (type.readMany !== undefined) return type.readMany(cursor, part, length);
   const read: ReadValue = type === VALUE_TYPES[ARRAY] ? (at, name) => readArray(at, name, depth + 1) : type.read;
   const values: unknown[] = [];
   for (let i = 0; i < length; i++) values.push(read(cursor, part));
