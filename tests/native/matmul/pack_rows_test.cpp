@@ -1,6 +1,7 @@
 // Packed rows: nothing of them is lost, and their f16 numbers are normal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -109,6 +110,23 @@ TEST(PackRows, LeavesNoF16Subnormal) {
       for (std::size_t i = 0; i < after.size(); ++i) {
         ASSERT_EQ(to_float(Float16{after[i]}), std::ldexp(to_float(Float16{before[i]}), kLargestPanelExponent));
         ASSERT_TRUE((after[i] & 0x7C00) != 0 || (after[i] & 0x7FFF) == 0) << "row " << row << ", " << before[i];
+      }
+    }
+  }
+}
+
+// Neighbours share a vector: all are normal, or some are subnormal or become so.
+TEST(PackRows, ScalesEveryF16AsAFloat) {
+  for (const std::uint16_t sign : {0, 0x8000}) {
+    for (int n = -kLargestPanelExponent; n <= kLargestPanelExponent; ++n) {
+      const int numbers = (31 - std::max(n, 0)) << 10;  // of one sign, that stay finite
+      std::vector<std::uint16_t> panel(numbers);
+      for (int i = 0; i < numbers; ++i) panel[i] = static_cast<std::uint16_t>(sign | i);
+      scale_panel(WeightFormat::f16, reinterpret_cast<std::uint8_t*>(panel.data()), numbers / kPanelRows, n);
+      for (int i = 0; i < numbers; ++i) {
+        Float16 expected;
+        from_float(std::ldexp(to_float(Float16{static_cast<std::uint16_t>(sign | i)}), n), expected);
+        ASSERT_EQ(panel[i], expected.bits) << (sign | i) << " times 2^" << n;
       }
     }
   }
