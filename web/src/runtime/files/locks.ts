@@ -45,8 +45,10 @@ export function withLock<T>(locked: Locked, key: string, action: () => Promise<T
 /** Takes the same lock for a reader, and returns what gives it back; undefined if it isn't free. @internal */
 export function takeReadLock(locked: Locked, key: string): Promise<(() => void) | undefined> {
   return new Promise((resolve, reject) => {
-    const hold = (lock: object | null): Promise<void> =>
-      lock === null ? Promise.resolve(resolve(undefined)) : new Promise((giveBack) => resolve(giveBack));
+    const hold = async (lock: object | null): Promise<void> => {
+      if (lock === null) resolve(undefined);
+      else await new Promise<void>((giveBack) => resolve(giveBack));
+    };
     const options = { ifAvailable: true, mode: "shared" } as const;
     (locked.locks ?? threadLocks).request(nameOf(locked, key), options, hold).catch(reject);
   });

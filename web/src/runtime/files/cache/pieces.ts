@@ -80,11 +80,17 @@ export async function* readPiece(
   };
   try {
     const checksums = opened.size === storedLength(file, index) ? read(length, opened.size)?.slice() : undefined;
-    if (checksums?.length !== opened.size - length) return foundDamage();
+    if (checksums?.length !== opened.size - length) {
+      foundDamage();
+      return;
+    }
     for (let first = start - (start % blockBytes); first < end; first += blockBytes) {
       const block = read(first, Math.min(first + blockBytes, length));
       const checksum = viewOf(checksums).getUint32((first / blockBytes) * CHECKSUM_BYTES, true);
-      if (block === undefined || xxh32(block) !== checksum) return foundDamage();
+      if (block === undefined || xxh32(block) !== checksum) {
+        foundDamage();
+        return;
+      }
       yield block.subarray(Math.max(start - first, 0), end - first);
     }
   } finally {
