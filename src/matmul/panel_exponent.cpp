@@ -13,10 +13,11 @@ namespace {
 template <class Byte, class Act>
 void each_f16_of_rows(WeightFormat format, Byte* panel, int columns, Act&& act) {
   const BlockShape& shape = block_shape(format);
-  const int repeat = shape.elements == 1 ? columns : 1;  // a whole row of floats is treated as one block
-  const int leading = leading_f16(format) * repeat, trailing = shape.trailing_halves;
+  const bool is_one_block = shape.elements == 1;  // a whole row of floats
+  const int blocks = is_one_block ? 1 : columns / shape.elements;
+  const int leading = leading_f16(format) * (is_one_block ? columns : 1), trailing = shape.trailing_halves;
   const int bytes = shape.bytes() * kPanelRows, first_trailing = bytes - 2 * trailing * kPanelRows;
-  for (int block = 0; block < columns / shape.elements / repeat; ++block, panel += bytes) {
+  for (int block = 0; block < blocks; ++block, panel += bytes) {
     for (int i = 0; i < leading; ++i) act(panel + 2 * i * kPanelRows);
     for (int i = 0; i < trailing; ++i) act(panel + first_trailing + 2 * i * kPanelRows);
   }
