@@ -24,6 +24,7 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   PATTERN "matmul_integer_dot.h" EXCLUDE
   PATTERN "matmul_unrolled.h" EXCLUDE
   PATTERN "pair_layout.h" EXCLUDE
+  PATTERN "panel_bits.h" EXCLUDE
   PATTERN "sin_cos.h" EXCLUDE)
 install(EXPORT ropewalk-targets NAMESPACE ropewalk:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ropewalk)
 write_basic_package_version_file(ropewalk-config-version.cmake COMPATIBILITY SameMinorVersion)
