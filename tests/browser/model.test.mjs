@@ -37,47 +37,46 @@ after(async () => {
   await removeFolder(folder);
 });
 
-for (const name of BROWSERS) {
-  test(`ropewalk/worker, in ${name}`, (t) => withBrowser(name, (browser) => useWorker(t, browser, name)));
+for (const name of BROWSERS)
+  test(name, (t) =>
+    withBrowser(name, async (browser) => {
+      await t.test("ropewalk/worker", (t) => useWorker(t, browser, name));
+      await t.test("a package on another origin", (t) => useOtherOrigin(t, browser, name));
+      await t.test("scripts in the cache of Vite", () => useCachedScripts(browser));
+    }),
+  );
+
+async function useOtherOrigin(t, browser, name) {
+  for (const [prefix, threads] of Object.entries({ with_cdn: 1, isolated_with_cdn: 2 }))
+    // in an isolated page, WebKit's Workers can't import from another origin
+    await t.test(
+      `${threads} ${threads === 1 ? "thread" : "threads"}`,
+      { skip: threads > 1 && name === "webkit" },
+      async () => {
+        const { page } = await open(browser, `${site.origin}/${prefix}/model/index.html`);
+        const dist = `${cdn.origin}/package/dist`;
+        const entries = [
+          ...["index", "worker", "worker_inline"].map((entry) => ({ entry: `${dist}/${entry}.js` })),
+          { entry: "/incomplete/dist/worker.js", workerUrl: `${dist}/worker_thread.js` },
+        ];
+        const texts = await page.evaluate(generateWith, entries, threads);
+        assert.equal(texts.length, 4);
+        assert.ok(texts[0].length > 10);
+        assert.deepEqual(new Set(texts), new Set([texts[0]]));
+        await page.close();
+      },
+    );
 }
 
-for (const name of BROWSERS) {
-  test(`a package on another origin, in ${name}`, (t) =>
-    withBrowser(name, async (browser) => {
-      for (const [prefix, threads] of Object.entries({ with_cdn: 1, isolated_with_cdn: 2 }))
-        // in an isolated page, WebKit's Workers can't import from another origin
-        await t.test(
-          `${threads} ${threads === 1 ? "thread" : "threads"}`,
-          { skip: threads > 1 && name === "webkit" },
-          async () => {
-            const { page } = await open(browser, `${site.origin}/${prefix}/model/index.html`);
-            const dist = `${cdn.origin}/package/dist`;
-            const entries = [
-              ...["index", "worker", "worker_inline"].map((entry) => ({ entry: `${dist}/${entry}.js` })),
-              { entry: "/incomplete/dist/worker.js", workerUrl: `${dist}/worker_thread.js` },
-            ];
-            const texts = await page.evaluate(generateWith, entries, threads);
-            assert.equal(texts.length, 4);
-            assert.ok(texts[0].length > 10);
-            assert.deepEqual(new Set(texts), new Set([texts[0]]));
-            await page.close();
-          },
-        );
-    }));
-}
-
-// The development server of Vite before 8 has the scripts of packages in a cache, without the files next to them.
-for (const name of BROWSERS) {
-  test(`scripts in the cache of Vite, in ${name}`, () =>
-    withBrowser(name, async (browser) => {
-      const { page } = await open(browser, `${site.origin}/pages/model/index.html`);
-      const dist = "/node_modules/.vite/deps";
-      const entries = ["index", "worker"].map((entry) => ({ entry: `${dist}/${entry}.js` }));
-      const [text, inWorker] = await page.evaluate(generateWith, entries, 1);
-      assert.equal(text.length, 30);
-      assert.equal(inWorker, text);
-      await page.close();
-    }));
+/** The development server of Vite before 8 has the scripts of packages in a cache, without the files next to them. */
+async function useCachedScripts(browser) {
+  const { page } = await open(browser, `${site.origin}/pages/model/index.html`);
+  const dist = "/node_modules/.vite/deps";
+  const entries = ["index", "worker"].map((entry) => ({ entry: `${dist}/${entry}.js` }));
+  const [text, inWorker] = await page.evaluate(generateWith, entries, 1);
+  assert.equal(text.length, 30);
+  assert.equal(inWorker, text);
+  await page.close();
 }
 
 /** In a page: the text that each entry of the package generates with so many threads. An entry may have an option `workerUrl`. */
