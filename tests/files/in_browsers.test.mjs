@@ -106,8 +106,8 @@ const damageOpfs = (page) =>
     return names;
   });
 
-for (const name of BROWSERS) {
-  test(`${name}: a model that changes while two pages keep it, damaged pieces, and redirects with headers`, async (t) => {
+const tasks = {
+  async "a model that changes while two pages keep it, damaged pieces, and redirects with headers"(t, browser, name) {
     const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
     const changed = bytes.map((byte, i) => (i < 2 << 20 ? byte : byte ^ 1));
     const versions = [bytes, changed];
@@ -139,60 +139,53 @@ for (const name of BROWSERS) {
         .writeHead(200, { "content-type": texts[request.url] === undefined ? "text/html" : "text/javascript" })
         .end(texts[request.url] ?? "<!doctype html><title>files</title>");
     });
-    await withBrowser(
-      name,
-      async (browser) => {
-        const pages = [await browser.newPage(), await browser.newPage()];
-        for (const page of pages) await page.goto(url);
-        const outcome = (page, options) =>
-          inPage(page, { source: `${url}m.gguf`, cache: "opfs", ...options }).catch((error) => ({
-            error: String(error),
-          }));
-        const digests = [expected, undefined];
-        // the digest of the changed file
-        changesAt = -1;
-        digests[1] = (await outcome(pages[0], { cache: "none" })).digest;
-        assert.notEqual(digests[1], expected);
-        for (let round = 0; round < 2 && hasOpfs(name); round++) {
-          [requests, changesAt] = [0, 2 + round];
-          for (const { digest, error } of await Promise.all(pages.map((page) => outcome(page)))) {
-            if (error === undefined) assert.ok(digests.includes(digest), "the bytes of one version");
-            else assert.match(error, /changed on the server/);
-          }
-          assert.deepEqual(await outcome(pages[round]), { digest: digests[1], warnings: [] });
-        }
-        if (hasOpfs(name)) {
-          const names = await damageOpfs(pages[0]);
-          assert.equal(names.filter((kept) => /-\d+$/.test(kept)).length, 3, names.join());
-          const { digest, warnings } = await outcome(pages[1]);
-          assert.equal(digest, digests[1]);
-          assert.equal(warnings.filter((warning) => /damaged; downloading them again/.test(warning)).length > 0, true);
-        }
+    const pages = [await browser.newPage(), await browser.newPage()];
+    for (const page of pages) await page.goto(url);
+    const outcome = (page, options) =>
+      inPage(page, { source: `${url}m.gguf`, cache: "opfs", ...options }).catch((error) => ({
+        error: String(error),
+      }));
+    const digests = [expected, undefined];
+    // the digest of the changed file
+    changesAt = -1;
+    digests[1] = (await outcome(pages[0], { cache: "none" })).digest;
+    assert.notEqual(digests[1], expected);
+    for (let round = 0; round < 2 && hasOpfs(name); round++) {
+      [requests, changesAt] = [0, 2 + round];
+      for (const { digest, error } of await Promise.all(pages.map((page) => outcome(page)))) {
+        if (error === undefined) assert.ok(digests.includes(digest), "the bytes of one version");
+        else assert.match(error, /changed on the server/);
+      }
+      assert.deepEqual(await outcome(pages[round]), { digest: digests[1], warnings: [] });
+    }
+    if (hasOpfs(name)) {
+      const names = await damageOpfs(pages[0]);
+      assert.equal(names.filter((kept) => /-\d+$/.test(kept)).length, 3, names.join());
+      const { digest, warnings } = await outcome(pages[1]);
+      assert.equal(digest, digests[1]);
+      assert.equal(warnings.filter((warning) => /damaged; downloading them again/.test(warning)).length > 0, true);
+    }
 
-        const headers = { "x-api-key": "secret" };
-        const away = await outcome(pages[0], { source: `${url}away.gguf`, cache: "none", headers, retries: 0 });
-        assert.match(away.error, /redirects to another origin/);
-        assert.ok(
-          seen.every(
-            (sent) =>
-              sent["x-api-key"] === undefined && !/x-api-key/.test(sent["access-control-request-headers"] ?? ""),
-          ),
-        );
-        const near = await outcome(pages[0], { source: `${url}near.gguf`, cache: "none", headers });
-        assert.equal(near.digest, digests[1]);
-        const authorized = await outcome(pages[0], {
-          source: `${url}away.gguf`,
-          cache: "none",
-          headers: { Authorization: "Bearer secret" },
-        });
-        if (authorized.error === undefined) assert.equal(authorized.digest, expected);
-        assert.ok(seen.every((sent) => sent.authorization === undefined));
-      },
-      { timeoutMs: 60_000 },
+    const headers = { "x-api-key": "secret" };
+    const away = await outcome(pages[0], { source: `${url}away.gguf`, cache: "none", headers, retries: 0 });
+    assert.match(away.error, /redirects to another origin/);
+    assert.ok(
+      seen.every(
+        (sent) => sent["x-api-key"] === undefined && !/x-api-key/.test(sent["access-control-request-headers"] ?? ""),
+      ),
     );
-  });
+    const near = await outcome(pages[0], { source: `${url}near.gguf`, cache: "none", headers });
+    assert.equal(near.digest, digests[1]);
+    const authorized = await outcome(pages[0], {
+      source: `${url}away.gguf`,
+      cache: "none",
+      headers: { Authorization: "Bearer secret" },
+    });
+    if (authorized.error === undefined) assert.equal(authorized.digest, expected);
+    assert.ok(seen.every((sent) => sent.authorization === undefined));
+  },
 
-  test(`${name}: reads served, cached, dropped and cross-origin models`, async (t) => {
+  async "reads served, cached, dropped and cross-origin models"(t, browser, name) {
     const texts = { "/files.js": await bundled(), "/run.js": task, "/worker.js": worker };
     const own = modelServer({});
     const url = await listen(t, (request, response) => {
@@ -205,66 +198,71 @@ for (const name of BROWSERS) {
     const kinds = hasOpfs(name) ? ["opfs", "cache"] : ["cache"];
     const other = modelServer({ "access-control-allow-origin": "*" });
     const otherOrigin = await listen(t, other.handle);
-    await withBrowser(
+    const page = await browser.newPage();
+    await page.goto(url);
+    for (const [where, run] of [
+      ["page", inPage],
+      ["worker", inWorker],
+    ]) {
+      for (const cache of ["none", ...kinds]) {
+        const options = { source: `${url}${where}-${cache}.gguf`, cache };
+        assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}`);
+        own.requests.length = 0;
+        assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
+        assert.equal(own.requests.length, cache === "none" ? 2 : 1, "cached pieces are not downloaded again");
+      }
+    }
+    const list = () => page.evaluate(async () => (await import("/run.js")).list());
+    const cached = ["page", "worker"].flatMap((where) =>
+      kinds.map((cache) => ({
+        source: `${url}${where}-${cache}.gguf`,
+        cache,
+        bytes: bytes.length,
+        size: bytes.length,
+      })),
+    );
+    const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
+    assert.deepEqual(inOrder(await list()), inOrder(cached), "lists models cached by the page and by the Worker");
+    const named = [`page-${kinds[0]}.gguf`, "/worker-cache.gguf"];
+    const removed = await page.evaluate(async ([first, second]) => {
+      const { remove } = await import("/run.js");
+      return [await remove(first), await remove(second), await remove(first)];
+    }, named);
+    assert.deepEqual(removed, [true, true, false]);
+    const left = cached.filter(({ source }) => !named.some((end) => source.endsWith(end)));
+    assert.deepEqual(inOrder(await list()), inOrder(left));
+    own.requests.length = 0;
+    assert.deepEqual(
+      await inPage(page, { source: url + named[0], cache: kinds[0] }),
+      { digest: expected, warnings: [] },
+      "downloaded again after removal",
+    );
+    assert.ok(own.requests.length > 1);
+    assert.deepEqual(await inPage(page, { source: `${otherOrigin}m.gguf`, cache: "none" }), {
+      digest: expected,
+      warnings: [],
+    });
+    assert.ok(
+      other.requests.every((method) => method === "GET"),
+      "no CORS preflight",
+    );
+    const dropped = await page.evaluate(async () => {
+      const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();
+      const { run } = await import("/run.js");
+      const sources = [new File([blob], "m.gguf"), URL.createObjectURL(blob), await blob.arrayBuffer()];
+      return Promise.all(sources.map((source) => run({ source })));
+    });
+    assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
+  },
+};
+
+for (const name of BROWSERS)
+  test(name, (t) =>
+    withBrowser(
       name,
       async (browser) => {
-        const page = await browser.newPage();
-        await page.goto(url);
-        for (const [where, run] of [
-          ["page", inPage],
-          ["worker", inWorker],
-        ]) {
-          for (const cache of ["none", ...kinds]) {
-            const options = { source: `${url}${where}-${cache}.gguf`, cache };
-            assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}`);
-            own.requests.length = 0;
-            assert.deepEqual(await run(page, options), { digest: expected, warnings: [] }, `${where}, ${cache}, again`);
-            assert.equal(own.requests.length, cache === "none" ? 2 : 1, "cached pieces are not downloaded again");
-          }
-        }
-        const list = () => page.evaluate(async () => (await import("/run.js")).list());
-        const cached = ["page", "worker"].flatMap((where) =>
-          kinds.map((cache) => ({
-            source: `${url}${where}-${cache}.gguf`,
-            cache,
-            bytes: bytes.length,
-            size: bytes.length,
-          })),
-        );
-        const inOrder = (models) => models.toSorted((a, b) => (a.source < b.source ? -1 : 1));
-        assert.deepEqual(inOrder(await list()), inOrder(cached), "lists models cached by the page and by the Worker");
-        const named = [`page-${kinds[0]}.gguf`, "/worker-cache.gguf"];
-        const removed = await page.evaluate(async ([first, second]) => {
-          const { remove } = await import("/run.js");
-          return [await remove(first), await remove(second), await remove(first)];
-        }, named);
-        assert.deepEqual(removed, [true, true, false]);
-        const left = cached.filter(({ source }) => !named.some((end) => source.endsWith(end)));
-        assert.deepEqual(inOrder(await list()), inOrder(left));
-        own.requests.length = 0;
-        assert.deepEqual(
-          await inPage(page, { source: url + named[0], cache: kinds[0] }),
-          { digest: expected, warnings: [] },
-          "downloaded again after removal",
-        );
-        assert.ok(own.requests.length > 1);
-        assert.deepEqual(await inPage(page, { source: `${otherOrigin}m.gguf`, cache: "none" }), {
-          digest: expected,
-          warnings: [],
-        });
-        assert.ok(
-          other.requests.every((method) => method === "GET"),
-          "no CORS preflight",
-        );
-        const dropped = await page.evaluate(async () => {
-          const blob = await (await fetch("/dropped.gguf", { headers: { Range: "bytes=0-99999999" } })).blob();
-          const { run } = await import("/run.js");
-          const sources = [new File([blob], "m.gguf"), URL.createObjectURL(blob), await blob.arrayBuffer()];
-          return Promise.all(sources.map((source) => run({ source })));
-        });
-        assert.deepEqual(dropped, Array(3).fill({ digest: expected, warnings: [] }));
+        for (const [title, task] of Object.entries(tasks)) await t.test(title, (t) => task(t, browser, name));
       },
       { timeoutMs: 60_000 },
-    );
-  });
-}
+    ),
+  );
