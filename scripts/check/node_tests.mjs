@@ -6,32 +6,45 @@ import { basename, dirname, join } from "node:path";
 import { capture } from "../run.mjs";
 import { countTests } from "./junit.mjs";
 
-/** Files of tests/ that take the longest of their folder. They start first, so that no processor waits for the last one. */
+/** Files of tests/ that take the longest. They start first, so that no processor waits for the last one. */
 const LONGEST = [
   ["unit", "model_placement"],
   ["cli", "inspect"],
-  ["browser", "load"],
-  ["browser", "same_bytes"],
   ["bundlers", "webpack"],
   ["examples", "guide"],
-  ["site", "lab_keyboard"],
-  ["site", "live"],
+  ["browser", "threads"],
+  ["browser", "same_bytes"],
+  ["browser", "load"],
+  ["browser", "model"],
+  ["bundlers", "rollup"],
+  ["site", "guide"],
   ["site", "models"],
+  ["site", "live"],
   ["site", "doctor"],
+  ["site", "lab_keyboard"],
+  ["files", "in_browsers"],
+  ["examples", "arena"],
+  ["examples", "small_model"],
 ].map(([folder, name]) => join(folder, `${name}.test.mjs`));
 
-/** The test files in a folder and the folders in it, the longest first, the others sorted. */
-export async function testFiles(folder) {
-  const names = await readdir(folder, { recursive: true });
-  const rank = (name) => {
-    const index = LONGEST.indexOf(join(basename(folder), name));
-    return index < 0 ? LONGEST.length : index;
-  };
-  return names
-    .filter((name) => name.endsWith(".test.mjs"))
-    .sort()
-    .sort((a, b) => rank(a) - rank(b))
-    .map((name) => join(folder, name));
+/** The test files in folders and the folders in them, the longest first, the others in the order of the folders, sorted. */
+export async function testFiles(...folders) {
+  const found = folders.map(async (folder) => {
+    const names = await readdir(folder, { recursive: true });
+    return names
+      .filter((name) => name.endsWith(".test.mjs"))
+      .sort()
+      .map((name) => ({ path: join(folder, name), rank: rankOf(join(basename(folder), name)) }));
+  });
+  return (await Promise.all(found))
+    .flat()
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ path }) => path);
+}
+
+function rankOf(name) {
+  const index = LONGEST.indexOf(name);
+  return index < 0 ? LONGEST.length : index;
 }
 
 /** Runs test files and writes their JUnit file. Returns the counts. Throws an error with the failures, and with `counts`. */

@@ -1,6 +1,7 @@
 // The stages of `npm test`. Each prints its steps with counts and times, and throws an error at the first failure.
 
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { build } from "../build.mjs";
 import { referencePython } from "../setup/python.mjs";
@@ -65,8 +66,11 @@ export const stages = {
   async browser() {
     await buildPackage();
     await step("site", buildSite);
-    for (const name of ["browser", "bundlers", "examples", "files"]) await nodeTests(name);
-    await nodeTests("site", { env: { ROPEWALK_SITE_BROWSERS: "chromium" } });
+    // Together, so that no processor waits for the last file of a folder. Browsers wait a lot, so one file more than there are processors.
+    await nodeTests(["browser", "bundlers", "examples", "files", "site"], {
+      concurrency: availableParallelism() + 1,
+      env: { ROPEWALK_SITE_BROWSERS: "chromium" },
+    });
   },
 
   async site() {
@@ -181,9 +185,11 @@ async function buildPackage() {
   });
 }
 
-/** Runs the tests of a folder. They find the package in dist/ or in the tarball. */
-async function nodeTests(name, { env, ...options } = {}) {
-  const files = await testFiles(join(root, "tests", name));
+/** Runs the tests of a folder, or of several. They find the package in dist/ or in the tarball. */
+async function nodeTests(names, { env, ...options } = {}) {
+  const folders = [names].flat();
+  const name = folders.join(", ");
+  const files = await testFiles(...folders.map((folder) => join(root, "tests", folder)));
   const settings = { ...options, cwd: root, env: { ROPEWALK_TARBALL: tarball, ...env } };
   await step(name, () => runNodeTests(files, resultsFile(name), settings));
 }
