@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
 import { findProgram } from "../../scripts/setup/machine.mjs";
+import { withFirefoxProfile } from "./firefox.mjs";
 import { launchWebKit } from "./webkit.mjs";
 
 // no GPU, and no background requests
@@ -38,17 +39,25 @@ export const hasOpfs = (name) => name !== "webkit";
 /** The smallest window of WebKitGTK's MiniBrowser is wider than a phone. */
 export const hasNarrowWindow = (name) => name !== "webkit";
 
-function launch(name, { firefoxPrefs, extension, profile, timeoutMs = TIMEOUT_MS }) {
-  if (name === "webkit") return launchWebKit({ timeoutMs });
+function programOf(name) {
   const executablePath = PROGRAMS[name].map(findProgram).find(Boolean);
   if (!executablePath) throw new Error(`no ${name} on this machine: run \`npm run setup\``);
-  const options = { executablePath, headless: true, protocolTimeout: timeoutMs };
+  return executablePath;
+}
+
+function launch(name, { firefoxPrefs, extension, profile, timeoutMs = TIMEOUT_MS }) {
+  if (name === "webkit") return launchWebKit({ timeoutMs });
+  const options = {
+    executablePath: programOf(name),
+    headless: true,
+    protocolTimeout: timeoutMs,
+    ...(profile !== undefined && { userDataDir: profile }),
+  };
   return name === "firefox"
     ? puppeteer.launch({ ...options, browser: "firefox", extraPrefsFirefox: { ...FIREFOX_PREFS, ...firefoxPrefs } })
     : puppeteer.launch({
         ...options,
         args: CHROMIUM_FLAGS,
-        ...(profile !== undefined && { userDataDir: profile }),
         ...(extension !== undefined && { pipe: true, enableExtensions: [extension] }),
       });
 }
@@ -57,7 +66,13 @@ function launch(name, { firefoxPrefs, extension, profile, timeoutMs = TIMEOUT_MS
  * Calls `use` with a headless browser that has a new profile. `firefoxPrefs` are entries of Firefox's about:config, `extension` the folder of one for
  * Chromium, and `profile` the folder of a profile of Chromium that is kept.
  */
-export async function withBrowser(name, use, options = {}) {
+export function withBrowser(name, use, options = {}) {
+  if (name !== "firefox") return withLaunched(name, use, options);
+  const start = (profile) => launch(name, { profile });
+  return withFirefoxProfile(programOf(name), start, (profile) => withLaunched(name, use, { ...options, profile }));
+}
+
+async function withLaunched(name, use, options) {
   const browser = await launch(name, options);
   try {
     await use(browser);
