@@ -8,7 +8,7 @@ using namespace ropewalk;
 namespace {
 
 template <class Bits>
-Bytes elements(std::size_t count, std::uint32_t seed, int shift, std::uint32_t keep, std::uint32_t set, std::uint32_t below2) {
+Bytes elements_of(std::size_t count, std::uint32_t seed, int shift, std::uint32_t keep, std::uint32_t set, std::uint32_t below2) {
   Bytes bytes(count * sizeof(Bits));
   Bits* bits = reinterpret_cast<Bits*>(bytes.data());
   std::uint32_t state = seed;
@@ -24,9 +24,9 @@ Bytes elements(std::size_t count, std::uint32_t seed, int shift, std::uint32_t k
 
 Bytes elements(DType dtype, std::size_t count, std::uint32_t seed) {
   switch (dtype) {
-    case DType::f32: return elements<std::uint32_t>(count, seed, 0, 0x83FFFFFF, 0x3C000000, 0xBFFFFFFF);
-    case DType::f16: return elements<std::uint16_t>(count, seed, 16, 0x8FFF, 0x3000, 0xBFFF);
-    case DType::bf16: return elements<std::uint16_t>(count, seed, 16, 0x83FF, 0x3C00, 0xBFFF);
+    case DType::f32: return elements_of<std::uint32_t>(count, seed, 0, 0x83FFFFFF, 0x3C000000, 0xBFFFFFFF);
+    case DType::f16: return elements_of<std::uint16_t>(count, seed, 16, 0x8FFF, 0x3000, 0xBFFF);
+    case DType::bf16: return elements_of<std::uint16_t>(count, seed, 16, 0x83FF, 0x3C00, 0xBFFF);
   }
   fail("no such element type");
 }
