@@ -68,12 +68,16 @@ test("the search finds the right page first", () =>
     for (const words of Object.keys(SEARCHES)) {
       await page.$eval(
         "#tsd-search-input",
-        (input, text) => ((input.value = text), input.dispatchEvent(new Event("input"))),
+        (input, text) => {
+          document.querySelector("#tsd-search-results").replaceChildren();
+          input.value = text;
+          input.dispatchEvent(new Event("input"));
+        },
         words,
       );
-      await sleep(300); // it waits for the last letter
       found[words] = await page
-        .$eval("#tsd-search-results li", (first) => first.textContent.trim())
+        .waitForSelector("#tsd-search-results li")
+        .then((first) => first.evaluate(({ textContent }) => textContent.trim()))
         .catch(() => "nothing");
     }
     assert.deepEqual(found, SEARCHES);
