@@ -54,13 +54,7 @@ export async function runNodeTests(
   { flags = [], concurrency = availableParallelism(), ...options } = {},
 ) {
   await mkdir(dirname(results), { recursive: true });
-  const reporters = [
-    "--test-reporter=spec",
-    "--test-reporter-destination=stdout",
-    "--test-reporter=junit",
-    `--test-reporter-destination=${results}`,
-  ];
-  const args = [...flags, "--test", `--test-concurrency=${concurrency}`, ...reporters, ...files];
+  const args = [...flags, join(import.meta.dirname, "run_files.mjs"), String(concurrency), results, ...files];
   try {
     await capture(process.execPath, args, options);
   } catch (error) {
