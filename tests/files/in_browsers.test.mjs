@@ -132,8 +132,11 @@ const tasks = {
       if (request.url === "/m.gguf") {
         const version = requests++ < changesAt ? 0 : 1;
         const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range);
-        const range = { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) };
-        return answer(response, versions[version], range, { headers: { etag: `"${version}"` } });
+        const etag = `"${version}"`;
+        // a browser that completes an answer in its own cache must not get a range of another version
+        const isSame = (request.headers["if-range"] ?? etag) === etag;
+        const range = isSame ? { start: Number(first), end: Math.min(Number(last) + 1, bytes.length) } : undefined;
+        return answer(response, versions[version], range, { headers: { etag } });
       }
       return response
         .writeHead(200, { "content-type": texts[request.url] === undefined ? "text/html" : "text/javascript" })
