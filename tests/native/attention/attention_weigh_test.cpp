@@ -8,6 +8,7 @@
 #include "native/attention/attention_guarded.h"
 
 namespace ropewalk {
+namespace attention_weigh_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -184,4 +185,5 @@ TEST(WeighKernel, StoresWeightsTimesAUnit) {
 }
 
 }  // namespace
+}  // namespace attention_weigh_test
 }  // namespace ropewalk

@@ -9,6 +9,7 @@
 #include "native/rope/configs.h"
 
 namespace ropewalk {
+namespace difference_rows_test {
 namespace {
 
 using oracle::Real;
@@ -195,4 +196,5 @@ TEST(DifferenceRows, PlansOfOtherGeometryAreRefused) {
 }
 
 }  // namespace
+}  // namespace difference_rows_test
 }  // namespace ropewalk

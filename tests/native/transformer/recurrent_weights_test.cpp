@@ -7,6 +7,7 @@
 #include "recurrence/causal_convolution.h"
 
 namespace ropewalk {
+namespace recurrent_weights_test {
 namespace {
 
 constexpr int kMost = std::numeric_limits<int>::max(), kLeast = std::numeric_limits<int>::min();
@@ -116,4 +117,5 @@ TEST(RecurrentWeights, ConfigureRefusesSizesOutOfRange) {
 }
 
 }  // namespace
+}  // namespace recurrent_weights_test
 }  // namespace ropewalk
