@@ -47,12 +47,13 @@ async function timed(run, input) {
  * @param make - the input of a size
  * @param run - what is measured. It may return a promise. What it throws is thrown.
  * @param options.least, options.most - sizes between which the smallest of the three is chosen
+ * @param options.attempts - how often each size is measured at most
  * @returns `{ sizes, times, ratio }`: by how much twice the size takes longer, as the mean of both steps
  */
-export async function growth(make, run, { least = 16, most = 100_000 } = {}) {
+export async function growth(make, run, { least = 16, most = 100_000, attempts = ATTEMPTS } = {}) {
   for (let n = least; ; n *= 2) {
     if (n < most && !(await takesLong(run, make(n)))) continue;
-    const measured = await measure(make, run, n);
+    const measured = await measure(make, run, n, attempts);
     // The engine may compile the code meanwhile, so that the smallest size can't be told from the timer any more.
     if (n >= most || measured.times[0] >= LEAST_MS) return measured;
   }
@@ -64,7 +65,7 @@ async function takesLong(run, input) {
   return true;
 }
 
-async function measure(make, run, n, attempts = ATTEMPTS) {
+async function measure(make, run, n, attempts) {
   const sizes = [n, 2 * n, 4 * n];
   const inputs = sizes.map(make);
   for (let i = 0; i < 2; i++) await timed(run, inputs[0]); // warms up
@@ -85,7 +86,8 @@ async function measure(make, run, n, attempts = ATTEMPTS) {
  */
 export async function assertGrowth(make, run, options) {
   let measured = await growth(make, run, options);
-  if (measured.ratio > MAX_RATIO) measured = await measure(make, run, 4 * measured.sizes[0], LATER_ATTEMPTS);
+  const attempts = Math.min(LATER_ATTEMPTS, options?.attempts ?? ATTEMPTS);
+  if (measured.ratio > MAX_RATIO) measured = await measure(make, run, 4 * measured.sizes[0], attempts);
   const { sizes, times, ratio } = measured;
   const shown = sizes.map((n, i) => `${times[i].toFixed(1)} ms for ${n}`).join(", ");
   if (process.env.SHOW) console.log(shown, ratio.toFixed(2));
