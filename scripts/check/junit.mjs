@@ -1,4 +1,4 @@
-// Counts tests in JUnit files, which node:test and ctest both write.
+// Counts tests in JUnit files, which node:test, googletest and ctest write.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,13 +12,15 @@ export function resultsFile(step) {
   return join(resultsFolder, `${step.replace(/[^\w+]+/g, "_")}.xml`);
 }
 
-/** `{ passed, failed, skipped }` of a JUnit file. Tests that only group other tests don't count. */
-export async function countTests(file) {
+/** `{ passed, failed, skipped }` of JUnit files. Tests that only group other tests don't count. */
+export async function countTests(...files) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const { status, skipped, failure, error } of testCases(await parse(await readFile(file, "utf8")))) {
-    if (skipped || status === "disabled" || status === "notrun") counts.skipped++;
-    else if (failure || error) counts.failed++;
-    else counts.passed++;
+  for (const file of files) {
+    for (const { status, skipped, failure, error } of testCases(await parse(await readFile(file, "utf8")))) {
+      if (skipped || status === "disabled" || status === "notrun") counts.skipped++;
+      else if (failure || error) counts.failed++;
+      else counts.passed++;
+    }
   }
   return counts;
 }

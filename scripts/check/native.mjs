@@ -1,6 +1,7 @@
 // Builds the C++ library and its tests for this machine, optimized and under the sanitizers, and runs them. Gives each fuzz target a short run,
 // in the build under the sanitizers, which takes most of its time to compile the library.
 
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -43,52 +44,49 @@ export async function checkNative(native) {
   const build = await configureNative(native, fuzz && !skipsFuzz ? ["-DROPEWALK_FUZZ=ON"] : []);
   await runBuild(`tests with ${name}`, "cmake", ["--build", build, "--parallel", String(processors)]);
   await mkdir(resultsFolder, { recursive: true });
-  const counts = [
-    ...(tests ? await runParts(join(build, tests), name) : []),
-    await runCtest(build, resultsFile(name), tests ? ["--label-exclude", "googletest"] : []),
-    { passed: 0, failed: 0, skipped: skipsFuzz ? 1 : 0 },
-  ];
-  return sumOf(counts);
+  const parts = tests ? partsOf(name) : [];
+  const results = [...parts, resultsFile(name)];
+  for (const file of results) await rm(file, { force: true });
+  try {
+    if (tests) await runParts(join(build, tests), parts);
+    await runCtest(build, resultsFile(name), tests ? ["--label-exclude", "googletest"] : []);
+  } catch (error) {
+    throw Object.assign(error, { counts: await countTests(...results.filter(existsSync)) });
+  }
+  const counts = await countTests(...results);
+  return skipsFuzz ? { ...counts, skipped: counts.skipped + 1 } : counts;
 }
 
-/** Runs a program of googletest in parts, as many at once as there are processors. Returns the counts of each. */
-async function runParts(program, name) {
-  const total = 8 * processors;
-  const counts = [];
+/** The files for the results of the parts in which tests run. There are more than processors, because some take longer. */
+function partsOf(name) {
+  const count = 8 * processors;
+  return Array.from({ length: count }, (_, part) => resultsFile(`${name} ${part + 1} of ${count}`));
+}
+
+/** Runs a program of googletest in parts, as many at once as there are processors. Throws an error with the failures of all. */
+async function runParts(program, parts) {
   const failures = [];
-  const parts = Array(total).keys();
+  const left = parts.entries();
   const runNext = async () => {
-    for (const part of parts) {
-      const results = resultsFile(`${name} ${part + 1} of ${total}`);
-      await rm(results, { force: true });
-      const env = { GTEST_TOTAL_SHARDS: String(total), GTEST_SHARD_INDEX: String(part) };
+    for (const [part, results] of left) {
+      const env = { GTEST_TOTAL_SHARDS: String(parts.length), GTEST_SHARD_INDEX: String(part) };
       await capture(program, ["--gtest_brief=1", `--gtest_output=xml:${results}`], { env }).catch(({ message }) =>
         failures.push(message),
       );
-      const counted = await countTests(results).catch(() => undefined);
-      if (counted === undefined) failures.push(`part ${part + 1} of ${total} ended without results`);
-      counts.push(counted ?? { passed: 0, failed: 1, skipped: 0 });
+      if (!existsSync(results)) failures.push(`part ${part + 1} of ${parts.length} ended without results`);
     }
   };
   await Promise.all(Array.from({ length: processors }, runNext));
-  if (failures.length > 0) throw Object.assign(new Error(failures.join("\n\n")), { counts: sumOf(counts) });
-  return counts;
+  if (failures.length > 0) throw new Error(failures.join("\n\n"));
 }
 
-/** Runs the tests that ctest knows. Returns the counts. */
+/** Runs the tests that ctest knows. */
 async function runCtest(build, results, chosen) {
-  await rm(results, { force: true });
   const options = ["--output-on-failure", "--no-tests=error", "--output-junit", results, ...chosen];
   try {
     await capture("ctest", ["--test-dir", build, ...options, "--parallel", String(processors)]);
   } catch (error) {
-    const failures = error.message.replace(/^ +Start .*\n|^.* Passed .*\n/gm, "");
-    throw Object.assign(new Error(failures), { counts: await countTests(results).catch(() => undefined) });
+    error.message = error.message.replace(/^ +Start .*\n|^.* Passed .*\n/gm, "");
+    throw error;
   }
-  return countTests(results);
-}
-
-function sumOf(counts) {
-  const sum = (key) => counts.reduce((total, one) => total + one[key], 0);
-  return { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") };
 }
