@@ -21,6 +21,7 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk
   PATTERN "computed_here.h" EXCLUDE
   PATTERN "lane_constants.h" EXCLUDE
   PATTERN "load_at.h" EXCLUDE
+  PATTERN "loaded_constants.h" EXCLUDE
   PATTERN "matmul_integer_dot.h" EXCLUDE
   PATTERN "matmul_unrolled.h" EXCLUDE
   PATTERN "pair_layout.h" EXCLUDE

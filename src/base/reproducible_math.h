@@ -2,7 +2,11 @@
 // Two C libraries may differ in the last bit, and then a plan would depend on the machine.
 #pragma once
 
+#include <numbers>
+
 namespace ropewalk {
+
+constexpr double kTwoPi = 2 * std::numbers::pi;
 
 // Relative error below 2^-52 for x in [-700, 700]. Below that 0, above infinity, and NaN for NaN.
 double reproducible_exp(double x);

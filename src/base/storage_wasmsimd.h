@@ -3,6 +3,7 @@
 
 #include <wasm_simd128.h>
 
+#include "base/loaded_constants.h"
 #include "base/storage.h"
 
 namespace ropewalk {
@@ -26,14 +27,32 @@ inline v128_t half_bits_to_float(v128_t sign_extended, v128_t bias = f16_bias())
   return wasm_v128_or(value, wasm_v128_and(is_special, wasm_i32x4_splat(0x7F800000)));
 }
 
-inline F32x8 load8(const Float16* source, v128_t bias = f16_bias()) {
+// Two equal 16-bit elements of a constant.
+constexpr std::uint32_t pair_of(std::uint32_t bits) { return bits * 0x10001; }
+
+// The 32-bit lanes whose lower and upper halves are elements 0 to 3, or 4 to 7, of two vectors.
+inline v128_t join_first(v128_t lower, v128_t upper) { return wasm_i16x8_shuffle(lower, upper, 0, 8, 1, 9, 2, 10, 3, 11); }
+inline v128_t join_last(v128_t lower, v128_t upper) { return wasm_i16x8_shuffle(lower, upper, 4, 12, 5, 13, 6, 14, 7, 15); }
+
+inline F32x8 load8(const Float16* source, v128_t bias) {
+  static constexpr std::uint32_t kConstants[] = {pair_of(0x8FFF), pair_of(0x7C00), pair_of(0x7F80)};
+  const LoadedConstants c(kConstants);
+  const v128_t upper_bits = c[0], exponent = c[1], f32_exponent = c[2], zero = wasm_i32x4_splat(0);
   const v128_t halves = wasm_v128_load(source);
-  return {half_bits_to_float(wasm_i32x4_extend_low_i16x8(halves), bias), half_bits_to_float(wasm_i32x4_extend_high_i16x8(halves), bias)};
+  const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), upper_bits), lower = wasm_i16x8_shl(halves, 13);
+  const v128_t special = wasm_v128_and(wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent), f32_exponent);
+  return {wasm_v128_or(wasm_f32x4_mul(join_first(lower, upper), bias), join_first(zero, special)),
+          wasm_v128_or(wasm_f32x4_mul(join_last(lower, upper), bias), join_last(zero, special))};
+}
+
+inline F32x8 load8(const Float16* source) {
+  static constexpr float kBias[] = {0x1p112f};
+  return load8(source, LoadedConstants(kBias)[0]);
 }
 
 inline F32x8 load8(const BFloat16* source) {
-  const v128_t halves = wasm_v128_load(source);
-  return {wasm_i32x4_shl(wasm_u32x4_extend_low_u16x8(halves), 16), wasm_i32x4_shl(wasm_u32x4_extend_high_u16x8(halves), 16)};
+  const v128_t halves = wasm_v128_load(source), zero = wasm_i32x4_splat(0);
+  return {join_first(zero, halves), join_last(zero, halves)};
 }
 
 inline void store8(float* target, F32x8 values) {
@@ -41,35 +60,82 @@ inline void store8(float* target, F32x8 values) {
   wasm_v128_store(target + 4, values.high);
 }
 
-inline v128_t float_to_half_bits(v128_t value) {
-  const v128_t magnitude = wasm_v128_and(value, wasm_i32x4_splat(0x7FFFFFFF));
-  const v128_t sign = wasm_v128_and(wasm_u32x4_shr(value, 16), wasm_i32x4_splat(0x8000));
+// The sum of a float from 2^e up to 2^(e+1) and 2^(e+13) has an ulp of 2^(e-10), that of the f16. So its lowest bits are the rounded
+// mantissa with its leading one, which adds to an exponent below. Exponents are clamped to those of the smallest normal f16, so that
+// subnormal numbers are rounded to its ulp, and of the largest, so that what is beyond becomes infinity.
+inline v128_t to_halves(Float16, F32x8 values) {
+  constexpr std::uint32_t kSmallest = 0x3880, kLargest = 0x4700;  // the upper halves of 2^-14 and 2^15
+  static constexpr std::uint32_t kConstants[] = {
+      pair_of(0x8000), pair_of(0x7F80), pair_of(kSmallest), pair_of(kLargest - kSmallest), pair_of(kSmallest + (13 << 7)), pair_of(0x7C00)};
+  const LoadedConstants c(kConstants);
+  const v128_t sign_bit = c[0], exponent_bits = c[1], smallest = c[2], most_above = c[3], added_to_smallest = c[4], infinity = c[5];
 
-  const v128_t subnormal = wasm_i32x4_sub(wasm_f32x4_add(magnitude, wasm_f32x4_splat(0.5f)), wasm_i32x4_splat(0x3F000000));
-  const v128_t clamped = wasm_i32x4_min(magnitude, wasm_i32x4_splat(0x47800000));
-  const v128_t is_odd = wasm_v128_and(wasm_u32x4_shr(clamped, 13), wasm_i32x4_splat(1));
-  const v128_t normal = wasm_u32x4_shr(wasm_i32x4_add(wasm_i32x4_add(clamped, is_odd), wasm_i32x4_splat(0xFFF - 0x38000000)), 13);
+  const v128_t low = values.low, high = values.high, zero = wasm_i32x4_splat(0);
+  const v128_t upper = wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, 16), wasm_i32x4_shr(high, 16));
+  const v128_t sign = wasm_v128_and(upper, sign_bit);
+  const v128_t above_smallest = wasm_i16x8_min(wasm_u16x8_sub_sat(wasm_v128_and(upper, exponent_bits), smallest), most_above);
 
-  const v128_t half = wasm_v128_bitselect(subnormal, normal, wasm_i32x4_lt(magnitude, wasm_i32x4_splat(0x38800000)));
-  const v128_t quiet = wasm_v128_and(wasm_i32x4_gt(magnitude, wasm_i32x4_splat(0x7F800000)), wasm_i32x4_splat(0x200));
-  return wasm_v128_or(wasm_v128_or(half, quiet), sign);
+  const v128_t added = wasm_v128_or(wasm_i16x8_add(above_smallest, added_to_smallest), sign);
+  const auto mantissa = [](v128_t value, v128_t power) { return wasm_i32x4_sub(wasm_f32x4_add(value, power), power); };
+  const v128_t mantissas = wasm_i16x8_narrow_i32x4(mantissa(low, join_first(zero, added)), mantissa(high, join_last(zero, added)));
+  const v128_t magnitude = wasm_u16x8_min(wasm_i16x8_add(wasm_i16x8_shl(above_smallest, 3), mantissas), infinity);
+
+  // Infinity - 0xFE00 = 0x7E00, NaN
+  const v128_t is_nan = wasm_i16x8_narrow_i32x4(wasm_f32x4_ne(low, low), wasm_f32x4_ne(high, high));
+  return wasm_v128_or(wasm_i16x8_sub(magnitude, wasm_i16x8_shl(is_nan, 9)), sign);
 }
 
-inline void store8(Float16* target, F32x8 values) {
-  wasm_v128_store(target, wasm_u16x8_narrow_i32x4(float_to_half_bits(values.low), float_to_half_bits(values.high)));
+inline v128_t to_halves(BFloat16, F32x8 values) {
+  static constexpr std::uint32_t kConstants[] = {1, 0x7FFF, pair_of(0x40)};
+  const LoadedConstants c(kConstants);
+  const v128_t one = c[0], below_half = c[1], quiet_bit = c[2];
+  const auto rounded = [&](v128_t value, v128_t is_nan) {
+    const v128_t added = wasm_i32x4_add(wasm_v128_and(wasm_u32x4_shr(value, 16), one), below_half);
+    return wasm_u32x4_shr(wasm_i32x4_add(value, wasm_v128_andnot(added, is_nan)), 16);
+  };
+  const v128_t low_nan = wasm_f32x4_ne(values.low, values.low), high_nan = wasm_f32x4_ne(values.high, values.high);
+  const v128_t bits = wasm_u16x8_narrow_i32x4(rounded(values.low, low_nan), rounded(values.high, high_nan));
+  const v128_t quiet = wasm_v128_and(wasm_i16x8_narrow_i32x4(low_nan, high_nan), quiet_bit);
+  return wasm_v128_or(bits, quiet);
 }
 
-inline v128_t float_to_bfloat_bits(v128_t value) {
-  const v128_t magnitude = wasm_v128_and(value, wasm_i32x4_splat(0x7FFFFFFF));
-  const v128_t is_nan = wasm_i32x4_gt(magnitude, wasm_i32x4_splat(0x7F800000));
-  const v128_t is_odd = wasm_v128_and(wasm_u32x4_shr(value, 16), wasm_i32x4_splat(1));
-  const v128_t rounded = wasm_i32x4_add(wasm_i32x4_add(value, is_odd), wasm_i32x4_splat(0x7FFF));
-  const v128_t quieted = wasm_v128_or(value, wasm_i32x4_splat(0x400000));
-  return wasm_u32x4_shr(wasm_v128_bitselect(quieted, rounded, is_nan), 16);
+template <class Half>
+void store8(Half* target, F32x8 values) {
+  wasm_v128_store(target, to_halves(Half(), values));
 }
 
-inline void store8(BFloat16* target, F32x8 values) {
-  wasm_v128_store(target, wasm_u16x8_narrow_i32x4(float_to_bfloat_bits(values.low), float_to_bfloat_bits(values.high)));
+// Four pairs of neighbours: the first of each in `low`, the second in `high`.
+inline F32x8 load_pairs(const float* source) {
+  const F32x8 both = load8(source);
+  return {wasm_i32x4_shuffle(both.low, both.high, 0, 2, 4, 6), wasm_i32x4_shuffle(both.low, both.high, 1, 3, 5, 7)};
+}
+
+inline F32x8 load_pairs(const Float16* source) {
+  static constexpr std::uint32_t kConstants[] = {0x8FFFE000, pair_of(0x7C00), pair_of(0x7F80), 0xFFFF0000,
+                                                 std::bit_cast<std::uint32_t>(0x1p112f)};
+  const LoadedConstants c(kConstants);
+  const v128_t bits = c[0], exponent = c[1], f32_exponent = c[2], second = c[3], bias = c[4];
+  const v128_t halves = wasm_v128_load(source);
+  const v128_t special = wasm_v128_and(wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent), f32_exponent);
+  const auto to_floats = [&](v128_t upper) { return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shr(upper, 3), bits), bias); };
+  return {wasm_v128_or(to_floats(wasm_i32x4_shl(halves, 16)), wasm_i32x4_shl(special, 16)),
+          wasm_v128_or(to_floats(halves), wasm_v128_and(special, second))};
+}
+
+inline F32x8 load_pairs(const BFloat16* source) {
+  static constexpr std::uint32_t kConstants[] = {0xFFFF0000};
+  const v128_t halves = wasm_v128_load(source);
+  return {wasm_i32x4_shl(halves, 16), wasm_v128_and(halves, LoadedConstants(kConstants)[0])};
+}
+
+inline void store_pairs(float* target, F32x8 values) {
+  store8(target, {wasm_i32x4_shuffle(values.low, values.high, 0, 4, 1, 5), wasm_i32x4_shuffle(values.low, values.high, 2, 6, 3, 7)});
+}
+
+template <class Half>
+void store_pairs(Half* target, F32x8 values) {
+  const v128_t halves = to_halves(Half(), values);
+  wasm_v128_store(target, join_first(halves, wasm_i32x4_shuffle(halves, halves, 2, 3, 2, 3)));
 }
 
 }  // namespace ropewalk

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/constants.h"
 #include "base/reproducible_math.h"
 
 namespace ropewalk {

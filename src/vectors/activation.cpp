@@ -32,7 +32,7 @@ v128_t gelu_tanh(v128_t x) {
 v128_t gelu(v128_t x) {
   static constexpr float kConstants[] = {0.70710678f,  1,   0.3275911f, 1.061405429f, -1.453152027f, 1.421413741f, -0.284496736f,
                                          0.254829592f, 0.5f};
-  const LoadedFloats c(kConstants);
+  const LoadedConstants c(kConstants);
   const v128_t z = wasm_f32x4_mul(wasm_f32x4_abs(x), c[0]), one = c[1];
   const v128_t t = wasm_f32x4_div(one, wasm_f32x4_add(one, wasm_f32x4_mul(c[2], z)));
   const v128_t sum = polynomial<4, 7>(c, t, c[3]);
@@ -53,7 +53,7 @@ v128_t relu2(v128_t x) {
 v128_t exp_less_line(v128_t x) {
   const v128_t one = wasm_f32x4_splat(1);
   static constexpr float kConstants[] = {1.0f / 40320, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f};
-  const LoadedFloats c(kConstants);
+  const LoadedConstants c(kConstants);
   const v128_t sum = polynomial<1, 6>(c, x, c[0]);
   const v128_t near = wasm_f32x4_mul(sum, wasm_f32x4_mul(x, x));
   const v128_t far = wasm_f32x4_sub(wasm_f32x4_sub(exp_f32x4(x), one), x);

@@ -30,7 +30,7 @@ struct Operands<Float16> {
   // the sign is at bit 31, exponent and mantissa at 27…13
   static constexpr float kBits[] = {std::bit_cast<float>(0x8FFFE000u)};
   v128_t load(const Float16* elements) const { return wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(elements), 13), bits); }
-  v128_t bits = LoadedFloats(kBits)[0];
+  v128_t bits = LoadedConstants(kBits)[0];
 };
 
 // (0 + 1) + (2 + 3) of each of four vectors. Both shuffles are one instruction on x86-64 and on ARM.

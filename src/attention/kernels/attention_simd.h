@@ -1,7 +1,9 @@
 // The attention kernels in simd128, as templates over how a product is added: multiply then add, or relaxed multiply-add.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "attention/kernels/attention_products_simd.h"
 #include "attention/kernels/attention_weigh_simd.h"
@@ -24,8 +26,11 @@ void load_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
 // A faster load_rows_simd<Float16> with the same bits. If a row contains infinity or NaN, all are converted again the slow way.
 inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
   const int count = rows.count, head_dim = rows.head_dim;  // copies: the compiler doesn't know that storing floats leaves `rows` alone
-  const v128_t factor = wasm_f32x4_splat(0x1p112f);        // corrects the exponent's bias
-  v128_t largest = wasm_i16x8_splat(0);                    // of the bits without the sign
+  // the bits of the upper 16 bits of a float; what corrects the exponent's bias
+  static constexpr std::uint32_t kConstants[] = {0x8FFF8FFF, std::bit_cast<std::uint32_t>(0x1p112f)};
+  const LoadedConstants c(kConstants);
+  const v128_t upper_bits = c[0], factor = c[1];
+  v128_t largest = wasm_i16x8_splat(0);  // of the bits without the sign
   const char* from = static_cast<const char*>(stored);
   float* to = floats;
   for (int row = 0; row < count; ++row, from += rows.row_stride, to += rows.float_stride) {
@@ -35,10 +40,9 @@ inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float
       const v128_t halves = wasm_v128_load(elements + i);
       largest = wasm_u16x8_max(largest, wasm_i16x8_shl(halves, 1));
       // the upper and the lower 16 bits of each float
-      const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), wasm_i16x8_splat(static_cast<std::int16_t>(0x8FFF)));
+      const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), upper_bits);
       const v128_t lower = wasm_i16x8_shl(halves, 13);
-      store8(to + i, {wasm_f32x4_mul(wasm_i16x8_shuffle(lower, upper, 0, 8, 1, 9, 2, 10, 3, 11), factor),
-                      wasm_f32x4_mul(wasm_i16x8_shuffle(lower, upper, 4, 12, 5, 13, 6, 14, 7, 15), factor)});
+      store8(to + i, {wasm_f32x4_mul(join_first(lower, upper), factor), wasm_f32x4_mul(join_last(lower, upper), factor)});
     }
     if (i == head_dim) continue;
     for (; i < head_dim; ++i) to[i] = to_float(elements[i]);

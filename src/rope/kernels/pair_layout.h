@@ -35,16 +35,14 @@ struct Interleaved {
 
   template <class Element>
   static Pairs8 load(const Element* span, int j, int) {
-    const F32x8 a = load8(span + 2 * j), b = load8(span + 2 * j + 8);
-    return {{wasm_i32x4_shuffle(a.low, a.high, 0, 2, 4, 6), wasm_i32x4_shuffle(b.low, b.high, 0, 2, 4, 6)},
-            {wasm_i32x4_shuffle(a.low, a.high, 1, 3, 5, 7), wasm_i32x4_shuffle(b.low, b.high, 1, 3, 5, 7)}};
+    const F32x8 a = load_pairs(span + 2 * j), b = load_pairs(span + 2 * j + 8);
+    return {{a.low, b.low}, {a.high, b.high}};
   }
 
   template <class Element>
   static void store(Element* span, int j, int, const Pairs8& values) {
-    const v128_t x0 = values.x.low, x1 = values.x.high, y0 = values.y.low, y1 = values.y.high;
-    store8(span + 2 * j, {wasm_i32x4_shuffle(x0, y0, 0, 4, 1, 5), wasm_i32x4_shuffle(x0, y0, 2, 6, 3, 7)});
-    store8(span + 2 * j + 8, {wasm_i32x4_shuffle(x1, y1, 0, 4, 1, 5), wasm_i32x4_shuffle(x1, y1, 2, 6, 3, 7)});
+    store_pairs(span + 2 * j, {values.x.low, values.y.low});
+    store_pairs(span + 2 * j + 8, {values.x.high, values.y.high});
   }
 };
 

@@ -1,6 +1,6 @@
 // Llama 3.1: frequencies with a wavelength below original/high_freq_factor are kept, those above original/low_freq_factor are
 // divided by the factor, with a smooth transition in between.
-#include "base/constants.h"
+#include "base/reproducible_math.h"
 #include "rope/plans/checks.h"
 #include "rope/plans/families.h"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/constants.h"
 #include "base/reproducible_math.h"
 #include "rope/plans/checks.h"
 #include "rope/plans/families.h"
