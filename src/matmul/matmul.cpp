@@ -9,6 +9,7 @@
 #include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
+#include "matmul/kernels/matmul_unrolled.h"
 #include "matmul/panel_exponent.h"
 
 namespace ropewalk {
@@ -39,10 +40,11 @@ F32x8 add8(F32x8 a, F32x8 b) { return {wasm_f32x4_add(a.low, b.low), wasm_f32x4_
 // Number of tokens in the tiles that `tokens` take.
 int whole_tiles(int tokens) { return (tokens + kTileTokens - 1) / kTileTokens * kTileTokens; }
 
-// The eight sums of a token.
-F32x8 joined(bool is_float, const float* sums) {
-  F32x8 total = load8(sums);
-  if (!is_float) return total;
+// The eight sums of a token, of which floats have four parts.
+template <bool IsFloat>
+F32x8 joined(const float* sums) {
+  const F32x8 total = load8(sums);
+  if constexpr (!IsFloat) return total;
   const F32x8 second = load8(sums + kPanelRows), third = load8(sums + 2 * kPanelRows), fourth = load8(sums + 3 * kPanelRows);
   return add8(add8(total, second), add8(third, fourth));
 }
@@ -57,6 +59,9 @@ struct PanelRows {
   }
 
   int count() const { return std::min(kPanelsTogether, (end - first + apart - 1) / apart); }
+
+  // Whether there are kPanelsTogether panels, of eight rows each.
+  bool are_whole() const { return first + (kPanelsTogether - 1) * apart + kPanelRows <= end; }
 
   int first, apart, end;
 };
@@ -101,11 +106,13 @@ class PanelProduct {
     rows.each_panel([&](int panel, int row, int rows) { add_panel(panel, row, rows, token, count); });
   }
 
-  // Writes the sums of a token, plus the biases of the rows, which may be at `out`. Cache lines are written whole: if each panel were
-  // written alone, so many other tokens would come before the next that a line had left the first-level cache.
-  void write(const PanelRows& rows, int token, const float* bias, float* out) const {
-    rows.each_panel(
-        [&](int panel, int row, int rows) { write_panel(panel, token, rows, bias == nullptr ? nullptr : bias + row, out + row); });
+  // Writes the sums of tokens [token, token + count). Cache lines are written whole: if each panel were written alone, so many other tokens
+  // would come before the next that a line had left the first-level cache.
+  void write(const Product& of, const PanelRows& rows, int token, int count) const {
+    if (is_float(weights_.format))
+      write_tokens<true>(of, rows, token, count);
+    else
+      write_tokens<false>(of, rows, token, count);
   }
 
  private:
@@ -133,12 +140,31 @@ class PanelProduct {
   // As bytes_of(), which divides.
   const std::uint8_t* row_at(int row) const { return static_cast<const std::uint8_t*>(weights_.data) + row * row_bytes_; }
 
-  void write_panel(int panel, int token, int rows, const float* bias, float* out) const {
-    const F32x8 sums = joined(is_float(weights_.format), sums_ + panel * sums_apart_ + token * sums_per_token_);
-    if (rows == kPanelRows) return store8(out, bias == nullptr ? sums : add8(sums, load8(bias)));
-    float each[kPanelRows];
-    store8(each, sums);
-    for (int r = 0; r < rows; ++r) out[r] = bias == nullptr ? each[r] : each[r] + bias[r];
+  template <bool IsFloat>
+  void write_tokens(const Product& of, const PanelRows& rows, int token, int count) const {
+    const PanelRows at = rows;  // a copy: the compiler doesn't know that storing floats leaves it alone
+    const float* sums = sums_;
+    const int sums_apart = sums_apart_;
+    float* out = of.out + token * of.out_stride + at.first;
+    const float* added = of.adds ? out : of.bias == nullptr ? nullptr : of.bias + at.first;
+    const std::ptrdiff_t stride = of.out_stride, added_stride = of.adds ? stride : 0;
+    const auto sum_of = [&](int panel) { return joined<IsFloat>(sums + panel * sums_apart); };
+    for (int t = 0; t < count; ++t, sums += sums_per_token(IsFloat), out += stride) {
+      if (at.are_whole()) {
+        unrolled<kPanelsTogether>([&]<int Panel>() ROPEWALK_INLINE {
+          const F32x8 sum = sum_of(Panel);
+          store8(out + Panel * at.apart, added == nullptr ? sum : add8(sum, load8(added + Panel * at.apart)));
+        });
+      } else {
+        at.each_panel([&](int panel, int row, int rows) {
+          float each[kPanelRows];
+          store8(each, sum_of(panel));
+          const int first = row - at.first;
+          for (int r = 0; r < rows; ++r) out[first + r] = added == nullptr ? each[r] : each[r] + added[first + r];
+        });
+      }
+      if (added != nullptr) added += added_stride;
+    }
   }
 
   // Adds the products of packed panels with a token.
@@ -179,12 +205,6 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
   PanelProduct product(kernels, weights, x);
   for (int token = 0; token < x.tokens(); token += kTokensTogether) {
     const int count = std::min(kTokensTogether, x.tokens() - token);
-    const auto write = [&](const PanelRows& rows) {
-      for (int t = 0; t < count; ++t) {
-        float* const out = of.out + (token + t) * of.out_stride;
-        product.write(rows, t, of.adds ? out : of.bias, out);
-      }
-    };
     int row = first_row;
     if (product.takes_turns(count)) {
       row = std::max(row, std::min(end, weights.packed_rows));
@@ -192,13 +212,13 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
       for (int i = 0; i < apart; ++i) {
         const PanelRows rows = {first_row + i * kPanelRows, apart * kPanelRows, row};
         product.add_in_turns(rows, token, count);
-        write(rows);
+        product.write(of, rows, token, count);
       }
     }
     for (; row < end; row += kPanelsTogether * kPanelRows) {
       const PanelRows rows = {row, kPanelRows, end};
       product.add(rows, token, count);
-      write(rows);
+      product.write(of, rows, token, count);
     }
   }
 }
