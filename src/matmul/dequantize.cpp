@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/storage.h"
+#include "base/storage_wasmsimd.h"
 
 namespace ropewalk {
 namespace {
@@ -17,9 +17,12 @@ float half_at(const std::uint8_t* bytes) {
 
 template <class Element>
 void widen(const void* row, int columns, float* out) {
-  for (int i = 0; i < columns; ++i) {
+  const char* from = static_cast<const char*>(row);  // which may not be aligned
+  int i = 0;
+  for (; i + 8 <= columns; i += 8, from += 8 * sizeof(Element)) store8(out + i, load8(reinterpret_cast<const Element*>(from)));
+  for (; i < columns; ++i, from += sizeof(Element)) {
     Element element;
-    std::memcpy(&element, static_cast<const char*>(row) + i * sizeof element, sizeof element);
+    std::memcpy(&element, from, sizeof element);
     out[i] = to_float(element);
   }
 }

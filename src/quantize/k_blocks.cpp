@@ -4,9 +4,12 @@
 // Four groups are searched at a time, one in each lane. A lane adds in the order of ggml's loops, so its sums have the same bits.
 #include <wasm_simd128.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
+#include "base/loaded_constants.h"
 #include "base/storage.h"
 #include "quantize/quantize_blocks.h"
 
@@ -23,15 +26,26 @@ v128_t divide(v128_t a, v128_t b) { return wasm_f32x4_div(a, b); }
 v128_t is_above(v128_t a, v128_t b) { return wasm_f32x4_gt(a, b); }
 v128_t where(v128_t condition, v128_t yes, v128_t no) { return wasm_v128_bitselect(yes, no, condition); }
 
-// The nearest integers from `least` to `most`, ties to even, as floats. Up to 2^22 in magnitude; ggml's nearest_int() gives the same bits
+// The nearest integers from `Least` to `Most`, ties to even, as floats. Up to 2^22 in magnitude; ggml's nearest_int() gives the same bits
 // for others too.
-v128_t nearest(v128_t x, int least, int most) {
-  const v128_t bits = add(x, splat(12582912.0f));
-  const v128_t rounded = wasm_i32x4_sub(wasm_v128_and(bits, wasm_i32x4_splat(0x7FFFFF)), wasm_i32x4_splat(0x400000));
-  return wasm_f32x4_convert_i32x4(wasm_i32x4_max(wasm_i32x4_splat(least), wasm_i32x4_min(wasm_i32x4_splat(most), rounded)));
-}
+template <int Least, int Most>
+class Nearest {
+ public:
+  v128_t operator()(v128_t x) const {
+    const v128_t rounded = wasm_i32x4_sub(wasm_v128_and(add(x, magic_), mantissa_), middle_);
+    return wasm_f32x4_convert_i32x4(wasm_i32x4_max(least_, wasm_i32x4_min(most_, rounded)));
+  }
 
-int nearest(float x) { return wasm_i32x4_extract_lane(wasm_i32x4_trunc_sat_f32x4(nearest(splat(x), -0x400000, 0x3FFFFF)), 0); }
+ private:
+  static constexpr std::int32_t kConstants[5] = {std::bit_cast<std::int32_t>(0x1.8p23f), 0x7FFFFF, 0x400000, Least, Most};
+  LoadedConstants<std::int32_t, 5> constants_{kConstants};
+  v128_t magic_ = constants_[0], mantissa_ = constants_[1], middle_ = constants_[2], least_ = constants_[3], most_ = constants_[4];
+};
+
+int nearest(float x) {
+  const Nearest<-0x400000, 0x3FFFFF> nearest;
+  return wasm_i32x4_extract_lane(wasm_i32x4_trunc_sat_f32x4(nearest(splat(x))), 0);
+}
 
 // Elements i of four groups of `Size` that follow each other.
 template <int Size>
@@ -60,6 +74,7 @@ float rounded_to_half(float value, std::uint8_t* where) {
 // make_qkx2_quants(): scales and minimums for quants from 0 to 15, so that x ≈ scale · quant - minimum. Elements far from zero weigh more.
 constexpr int kGroup4 = 32;
 void search_q4(const float* group, float* scales, float* minimums, std::int8_t* quants) {
+  const Nearest<0, 15> nearest;
   v128_t x[kGroup4], weight[kGroup4], best[kGroup4], tried[kGroup4];
   load_groups(group, x);
   v128_t sum_of_squares = splat(0.0f);
@@ -80,7 +95,7 @@ void search_q4(const float* group, float* scales, float* minimums, std::int8_t* 
   const v128_t first_inverse = divide(splat(15.0f), subtract(most, least));
   v128_t scale = divide(splat(1.0f), first_inverse), least_error = splat(0.0f);
   for (int i = 0; i < kGroup4; ++i) {
-    best[i] = nearest(multiply(first_inverse, subtract(x[i], least)), 0, 15);
+    best[i] = nearest(multiply(first_inverse, subtract(x[i], least)));
     const v128_t difference = subtract(add(multiply(scale, best[i]), least), x[i]);
     least_error = add(least_error, multiply(weight[i], multiply(difference, difference)));
   }
@@ -89,7 +104,7 @@ void search_q4(const float* group, float* scales, float* minimums, std::int8_t* 
     const v128_t inverse = divide(splat(-1.0f + 0.1f * static_cast<float>(step) + 15.0f), subtract(most, least));
     v128_t sum_l = splat(0.0f), sum_l2 = splat(0.0f), sum_xl = splat(0.0f);
     for (int i = 0; i < kGroup4; ++i) {
-      tried[i] = nearest(multiply(inverse, subtract(x[i], least)), 0, 15);
+      tried[i] = nearest(multiply(inverse, subtract(x[i], least)));
       const v128_t weighted = multiply(weight[i], tried[i]);
       sum_l = add(sum_l, weighted);
       sum_l2 = add(sum_l2, multiply(weighted, tried[i]));
@@ -107,6 +122,7 @@ void search_q4(const float* group, float* scales, float* minimums, std::int8_t* 
       error = add(error, multiply(weight[i], multiply(difference, difference)));
     }
     const v128_t is_better = wasm_v128_and(is_above(determinant, splat(0.0f)), is_above(least_error, error));
+    if (!wasm_v128_any_true(is_better)) continue;
     for (int i = 0; i < kGroup4; ++i) best[i] = where(is_better, tried[i], best[i]);
     least_error = where(is_better, error, least_error);
     scale = where(is_better, this_scale, scale);
@@ -123,8 +139,10 @@ void search_q4(const float* group, float* scales, float* minimums, std::int8_t* 
 constexpr int kGroup6 = 16;
 constexpr float kSmallestGroup = 1e-15f;
 void search_q6(const float* group, float* scales, std::int8_t* quants) {
-  v128_t x[kGroup6], best[kGroup6], tried[kGroup6];
+  const Nearest<-32, 31> nearest;
+  v128_t x[kGroup6], squares[kGroup6], cubes[kGroup6], best[kGroup6], tried[kGroup6];
   load_groups(group, x);
+  for (int i = 0; i < kGroup6; ++i) squares[i] = multiply(x[i], x[i]), cubes[i] = multiply(squares[i], x[i]);
   v128_t magnitude = splat(0.0f), farthest = splat(0.0f);
   for (const v128_t& value : x) {
     const v128_t is_farther = is_above(wasm_f32x4_abs(value), magnitude);
@@ -141,15 +159,15 @@ void search_q6(const float* group, float* scales, std::int8_t* quants) {
     const v128_t inverse = divide(splat(-(32.0f + 0.1f * static_cast<float>(step))), farthest);
     v128_t sum_lx = splat(0.0f), sum_l2 = splat(0.0f);
     for (int i = 0; i < kGroup6; ++i) {
-      tried[i] = nearest(multiply(inverse, x[i]), -32, 31);
-      const v128_t weight = multiply(x[i], x[i]);
-      sum_lx = add(sum_lx, multiply(multiply(weight, x[i]), tried[i]));
-      sum_l2 = add(sum_l2, multiply(multiply(weight, tried[i]), tried[i]));
+      tried[i] = nearest(multiply(inverse, x[i]));
+      sum_lx = add(sum_lx, multiply(cubes[i], tried[i]));
+      sum_l2 = add(sum_l2, multiply(multiply(squares[i], tried[i]), tried[i]));
     }
     const v128_t is_first = wasm_i32x4_splat(index == -10 ? -1 : 0);
     const v128_t has_sum = is_above(sum_l2, splat(0.0f));
     const v128_t is_more = wasm_v128_and(has_sum, is_above(multiply(sum_lx, sum_lx), multiply(score, sum_l2)));
     const v128_t is_better = wasm_v128_or(is_first, is_more);
+    if (!wasm_v128_any_true(is_better)) continue;
     for (int i = 0; i < kGroup6; ++i) best[i] = where(is_better, add(tried[i], splat(32.0f)), best[i]);
     const v128_t this_scale = wasm_v128_and(divide(sum_lx, sum_l2), has_sum);
     scale = where(is_better, this_scale, scale);
@@ -160,15 +178,16 @@ void search_q6(const float* group, float* scales, std::int8_t* quants) {
   wasm_v128_store(scales, where(is_zero, splat(0.0f), scale));
 }
 
-// Rounds elements to quants again, with the scales as they are stored.
-template <int Size>
-void round_groups(const float* x, const float* scales, const float* minimums, int least, int most, int offset, std::int8_t* quants) {
+// Rounds elements to quants again, with the scales as they are stored. The least quant is written as 0.
+template <int Size, int Least, int Most>
+void round_groups(const float* x, const float* scales, const float* minimums, std::int8_t* quants) {
+  const Nearest<Least, Most> nearest;
   for (int group = 0; group < kElements / Size; ++group) {
     if (scales[group] == 0.0f) continue;
     const v128_t scale = splat(scales[group]), minimum = splat(minimums[group]);
     for (int i = group * Size; i < (group + 1) * Size; i += kLanes) {
-      const v128_t shifted = nearest(divide(add(wasm_v128_load(x + i), minimum), scale), least, most);
-      const v128_t integers = wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(shifted), wasm_i32x4_splat(offset));
+      const v128_t quant = subtract(nearest(divide(add(wasm_v128_load(x + i), minimum), scale)), splat(Least));
+      const v128_t integers = wasm_i32x4_trunc_sat_f32x4(quant);
       const v128_t halves = wasm_i16x8_narrow_i32x4(integers, integers);
       wasm_v128_store32_lane(quants + i, wasm_i8x16_narrow_i16x8(halves, halves), 0);
     }
@@ -214,7 +233,7 @@ void quantize_q4_k(const float* x, std::uint8_t* block) {
     scales[group] = scale * static_cast<float>(s);
     minimums[group] = minimum_scale * static_cast<float>(m);
   }
-  round_groups<kGroup4>(x, scales, minimums, 0, 15, 0, quants);
+  round_groups<kGroup4, 0, 15>(x, scales, minimums, quants);
   for (int pair = 0; pair < kGroups / 2; ++pair) {
     const std::int8_t* low = quants + 2 * pair * kGroup4;
     for (int i = 0; i < kGroup4; ++i) block[16 + pair * kGroup4 + i] = static_cast<std::uint8_t>(low[i] | low[i + kGroup4] << 4);
@@ -247,7 +266,7 @@ void quantize_q6_k(const float* x, std::uint8_t* block) {
     packed[group] = static_cast<std::uint8_t>(s);
     scales[group] = scale * static_cast<float>(s);
   }
-  round_groups<kGroup6>(x, scales, kNoMinimums, -32, 31, 32, quants);
+  round_groups<kGroup6, -32, 31>(x, scales, kNoMinimums, quants);
   for (int half = 0; half < 2; ++half) {
     const std::int8_t* q = quants + 128 * half;
     for (int i = 0; i < 32; ++i) {

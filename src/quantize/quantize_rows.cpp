@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/storage.h"
+#include "base/storage_wasmsimd.h"
 #include "base/thread_pool.h"
 #include "matmul/dequantize.h"
 #include "quantize/quantize_blocks.h"
@@ -12,25 +12,39 @@
 namespace ropewalk {
 namespace {
 
-using QuantizeBlock = void (*)(const float* x, std::uint8_t* block);
+// Writes the blocks of `count` elements.
+using Quantize = void (*)(const float* x, int count, std::uint8_t* out);
 
-template <class Element>
-void round_to(const float* x, std::uint8_t* element) {
-  Element rounded;
-  from_float(*x, rounded);
-  std::memcpy(element, &rounded, sizeof rounded);
+void copy_floats(const float* x, int count, std::uint8_t* out) { std::memcpy(out, x, count * sizeof(float)); }
+
+template <class Half>
+void round_to(const float* x, int count, std::uint8_t* out) {
+  int i = 0;
+  for (; i + 8 <= count; i += 8, out += 8 * sizeof(Half)) store8(reinterpret_cast<Half*>(out), load8(x + i));
+  for (; i < count; ++i, out += sizeof(Half)) {
+    Half half;
+    from_float(x[i], half);
+    std::memcpy(out, &half, sizeof half);
+  }
 }
 
-QuantizeBlock quantizer_of(WeightFormat format) {
+template <WeightFormat Format, auto QuantizeBlock>
+void each_block(const float* x, int count, std::uint8_t* out) {
+  constexpr int kElements = block_elements(Format), kBytes = block_bytes(Format);
+  for (int i = 0; i < count; i += kElements, out += kBytes) QuantizeBlock(x + i, out);
+}
+
+Quantize quantizer_of(WeightFormat format) {
+  using enum WeightFormat;
   switch (format) {
-    case WeightFormat::f32: return round_to<float>;
-    case WeightFormat::f16: return round_to<Float16>;
-    case WeightFormat::bf16: return round_to<BFloat16>;
-    case WeightFormat::q8_0: return quantize_q8_0;
-    case WeightFormat::q4_0: return quantize_q4_0;
-    case WeightFormat::q5_0: return quantize_q5_0;
-    case WeightFormat::q4_k: return quantize_q4_k;
-    case WeightFormat::q6_k: return quantize_q6_k;
+    case f32: return copy_floats;
+    case f16: return round_to<Float16>;
+    case bf16: return round_to<BFloat16>;
+    case q8_0: return each_block<q8_0, quantize_q8_0>;
+    case q4_0: return each_block<q4_0, quantize_q4_0>;
+    case q5_0: return each_block<q5_0, quantize_q5_0>;
+    case q4_k: return each_block<q4_k, quantize_q4_k>;
+    case q6_k: return each_block<q6_k, quantize_q6_k>;
     default: return nullptr;
   }
 }
@@ -39,9 +53,12 @@ QuantizeBlock quantizer_of(WeightFormat format) {
 constexpr std::uint32_t kInfinite = 255, kTooLarge = 127 + 40;
 
 bool are_below(std::uint32_t exponent, const float* x, int count) {
-  bool all = true;
-  for (int i = 0; i < count; ++i) all &= (std::bit_cast<std::uint32_t>(x[i]) >> 23 & 0xFFu) < exponent;
-  return all;
+  v128_t largest = wasm_i32x4_splat(0);
+  int i = 0;
+  for (; i + 4 <= count; i += 4) largest = wasm_i32x4_max(largest, wasm_f32x4_abs(wasm_v128_load(x + i)));
+  bool are = !wasm_v128_any_true(wasm_i32x4_ge(largest, wasm_i32x4_splat(static_cast<std::int32_t>(exponent << 23))));
+  for (; i < count; ++i) are &= (std::bit_cast<std::uint32_t>(x[i]) >> 23 & 0xFFu) < exponent;
+  return are;
 }
 
 // Whether a 16-bit field of a block is an infinite scale or element.
@@ -65,7 +82,7 @@ int work_of(WeightFormat format) { return block_elements(format) == kLargestBloc
 bool is_quantization_target(WeightFormat format) { return quantizer_of(format) != nullptr; }
 
 Status quantize_rows(WeightFormat from, const void* source, int rows, int columns, WeightFormat to, void* target) {
-  const QuantizeBlock quantize = quantizer_of(to);
+  const Quantize quantize = quantizer_of(to);
   const bool is_known = from == WeightFormat::f32 || from == WeightFormat::f16 || from == WeightFormat::bf16;
   if (!is_known || quantize == nullptr) return Status::weight_format_unknown;
   const int elements = block_elements(to), bytes = block_bytes(to);
@@ -81,8 +98,8 @@ Status quantize_rows(WeightFormat from, const void* source, int rows, int column
       const int count = columns - first < kLargestBlockElements ? columns - first : kLargestBlockElements;
       dequantize(from, in + weight_row_bytes(from, first), count, x);
       if (!are_below(limit, x, count)) return is_finite.store(false, std::memory_order_relaxed);
+      quantize(x, count, out);
       for (int i = 0; i < count; i += elements, out += bytes) {
-        quantize(x + i, out);
         if (is_infinite(to, out)) return is_finite.store(false, std::memory_order_relaxed);
       }
     }

@@ -1,9 +1,11 @@
 // Blocks of 32 elements. Their scale is the largest element divided by the largest quant.
 #include <wasm_simd128.h>
 
-#include <cmath>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
+#include "base/loaded_constants.h"
 #include "base/storage.h"
 #include "quantize/quantize_blocks.h"
 
@@ -22,11 +24,14 @@ float largest_magnitude(const float* x) {
 
 // The first of the elements that are farthest from zero, with its sign.
 float farthest(const float* x) {
-  const float magnitude = largest_magnitude(x);
-  int i = 0;
-  while (std::fabs(x[i]) != magnitude) ++i;
-  return x[i];
+  const v128_t magnitude = wasm_f32x4_splat(largest_magnitude(x));
+  for (int i = 0;; i += 4) {
+    const unsigned found = wasm_i32x4_bitmask(wasm_f32x4_eq(wasm_f32x4_abs(wasm_v128_load(x + i)), magnitude));
+    if (found != 0) return x[i + std::countr_zero(found)];
+  }
 }
+
+float inverse_of(float scale) { return scale != 0.0f ? 1.0f / scale : 0.0f; }
 
 void write_scale(float scale, std::uint8_t* block) {
   Float16 half;
@@ -34,54 +39,53 @@ void write_scale(float scale, std::uint8_t* block) {
   std::memcpy(block, &half, sizeof half);
 }
 
-v128_t scaled(const float* x, float factor) { return wasm_f32x4_mul(wasm_v128_load(x), wasm_f32x4_splat(factor)); }
+// Sixteen elements times `factor`, as bytes. `round` makes four integers of four of them, which are narrowed to 16 signed bits.
+template <class Round>
+v128_t quants16(const float* x, float factor, Round&& round) {
+  const v128_t factors = wasm_f32x4_splat(factor);
+  const auto quants4 = [&](int i) { return round(wasm_f32x4_mul(wasm_v128_load(x + i), factors)); };
+  const v128_t first = wasm_i16x8_narrow_i32x4(quants4(0), quants4(4)), last = wasm_i16x8_narrow_i32x4(quants4(8), quants4(12));
+  return wasm_i8x16_narrow_i16x8(first, last);
+}
 
-// Elements times the inverse scale, plus `offset`, without their fraction, and at most `most`.
-template <int Count>
-void truncate(const float* x, float inverse, float offset, int most, std::uint8_t* quants) {
-  for (int i = 0; i < Count; i += 4) {
-    const v128_t shifted = wasm_f32x4_add(scaled(x + i, inverse), wasm_f32x4_splat(offset));
-    const v128_t quant = wasm_i32x4_min(wasm_i32x4_trunc_sat_f32x4(shifted), wasm_i32x4_splat(most));
-    const v128_t halves = wasm_i16x8_narrow_i32x4(quant, quant);
-    wasm_v128_store32_lane(quants + i, wasm_u8x16_narrow_i16x8(halves, halves), 0);
-  }
+// Sixteen elements times the inverse scale, plus `offset`, without their fraction, and at most `most`.
+v128_t truncated16(const float* x, float inverse, float offset, int most) {
+  const v128_t offsets = wasm_f32x4_splat(offset), largest = wasm_i32x4_splat(most), zero = wasm_i32x4_splat(0);
+  return quants16(x, inverse, [&](v128_t scaled) {
+    return wasm_i32x4_max(wasm_i32x4_min(wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_add(scaled, offsets)), largest), zero);
+  });
 }
 
 }  // namespace
 
 void quantize_q8_0(const float* x, std::uint8_t* block) {
-  const float scale = largest_magnitude(x) / 127.0f;
-  const float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
+  const float scale = largest_magnitude(x) / 127.0f, inverse = inverse_of(scale);
   write_scale(scale, block);
   // adding the number before 0.5 and truncating rounds halves away from zero, as roundf() does
-  const v128_t before_half = wasm_f32x4_splat(0x1.fffffep-2f), sign = wasm_f32x4_splat(-0.0f);
-  for (int i = 0; i < kBlockElements; i += 4) {
-    const v128_t value = scaled(x + i, inverse);
-    const v128_t rounded = wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_add(value, wasm_v128_bitselect(value, before_half, sign)));
-    const v128_t halves = wasm_i16x8_narrow_i32x4(rounded, rounded);
-    wasm_v128_store32_lane(block + 2 + i, wasm_i8x16_narrow_i16x8(halves, halves), 0);
-  }
+  static constexpr float kConstants[] = {0x1.fffffep-2f, -0.0f};
+  const LoadedConstants c(kConstants);
+  const v128_t before_half = c[0], sign = c[1];
+  const auto rounded = [&](v128_t value) {
+    return wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_add(value, wasm_v128_or(before_half, wasm_v128_and(value, sign))));
+  };
+  for (int i = 0; i < kBlockElements; i += 16) wasm_v128_store(block + 2 + i, quants16(x + i, inverse, rounded));
 }
 
 void quantize_q4_0(const float* x, std::uint8_t* block) {
-  const float scale = farthest(x) / -8.0f;
-  const float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
+  const float scale = farthest(x) / -8.0f, inverse = inverse_of(scale);
   write_scale(scale, block);
-  std::uint8_t quants[kBlockElements];
-  truncate<kBlockElements>(x, inverse, 8.5f, 15, quants);
-  for (int i = 0; i < kBlockElements / 2; ++i) block[2 + i] = static_cast<std::uint8_t>(quants[i] | quants[i + 16] << 4);
+  const v128_t first = truncated16(x, inverse, 8.5f, 15), last = truncated16(x + 16, inverse, 8.5f, 15);
+  wasm_v128_store(block + 2, wasm_v128_or(first, wasm_i8x16_shl(last, 4)));
 }
 
 void quantize_q5_0(const float* x, std::uint8_t* block) {
-  const float scale = farthest(x) / -16.0f;
-  const float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
+  const float scale = farthest(x) / -16.0f, inverse = inverse_of(scale);
   write_scale(scale, block);
-  std::uint8_t quants[kBlockElements];
-  truncate<kBlockElements>(x, inverse, 16.5f, 31, quants);
-  std::uint32_t fifth_bits = 0;
-  for (int i = 0; i < kBlockElements; ++i) fifth_bits |= static_cast<std::uint32_t>(quants[i] >> 4) << i;
+  const v128_t first = truncated16(x, inverse, 16.5f, 31), last = truncated16(x + 16, inverse, 16.5f, 31);
+  const auto fifth_bits_of = [](v128_t quants) { return static_cast<std::uint32_t>(wasm_i8x16_bitmask(wasm_i8x16_shl(quants, 3))); };
+  const std::uint32_t fifth_bits = fifth_bits_of(first) | fifth_bits_of(last) << 16;
   std::memcpy(block + 2, &fifth_bits, sizeof fifth_bits);
-  for (int i = 0; i < kBlockElements / 2; ++i) block[6 + i] = static_cast<std::uint8_t>((quants[i] & 15) | (quants[i + 16] & 15) << 4);
+  wasm_v128_store(block + 6, wasm_v128_or(wasm_v128_and(first, wasm_i8x16_splat(15)), wasm_i8x16_shl(last, 4)));
 }
 
 }  // namespace ropewalk
