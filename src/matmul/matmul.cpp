@@ -85,19 +85,30 @@ class PanelProduct {
   // Whether packed panels are multiplied with so many tokens in turn (PanelParts).
   bool takes_turns(int tokens) const { return tokens <= most_in_fours_ || !x_.in_tiles(); }
 
-  // Computes the sums of packed panels and tokens [token, token + count).
-  void add_in_turns(const PanelRows& rows, int token, int count) {
-    const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0, panels = rows.count();
+  // Multiplies the packed panels of rows [first_row, last_row) with tokens [token, token + count): four panels at a time, which are far
+  // apart (PanelParts).
+  void multiply_in_turns(const Product& of, int first_row, int last_row, int token, int count) {
+    const int fours = count <= most_in_fours_ ? std::min(x_.first_alone() - token, count) : 0, alone = count - fours;
+    const TokenRows first_alone = alone > 0 ? x_.alone(token + fours, 0) : TokenRows{};
     sums_apart_ = std::max(count, whole_tiles(fours)) * sums_per_token_;
-    clear(sums_, panels * sums_apart_);
-    const PanelPart first = {row_at(rows.first), weights_.columns, unit_, end_};
-    const PanelParts parts = {first, panels, static_cast<std::ptrdiff_t>(rows.apart * row_bytes_), sums_apart_};
-    for (int t = 0; t < fours; t += kTileTokens)
-      kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_ + t * sums_per_token_);
-    float* const sums = sums_ + fours * sums_per_token_;
-    const int alone = count - fours;
-    if (alone == 2 && two_ != nullptr) return two_(parts, x_.alone(token + fours, 0), sums);
-    for (int t = 0; t < alone; ++t) add_token_in_turns(parts, x_.alone(token + fours + t, 0), sums + t * sums_per_token_);
+    float* const sums_alone = sums_ + fours * sums_per_token_;
+    const int panels = (last_row - first_row) / kPanelRows, apart = (panels + kPanelsTogether - 1) / kPanelsTogether * kPanelRows;
+    PanelParts parts = {
+        {row_at(first_row), weights_.columns, unit_, end_}, 0, static_cast<std::ptrdiff_t>(apart * row_bytes_), sums_apart_};
+    for (int row = first_row; row < first_row + apart; row += kPanelRows, parts.first.weights += kPanelRows * row_bytes_) {
+      const PanelRows rows = {row, apart, last_row};
+      parts.count = rows.count();
+      clear(sums_, parts.count * sums_apart_);
+      for (int t = 0; t < fours; t += kTileTokens)
+        kernels_.four[format_](parts, x_.rows(token + t, 0, kTileTokens), sums_ + t * sums_per_token_);
+      if (alone == 2 && two_ != nullptr) {
+        two_(parts, first_alone, sums_alone);
+      } else if (alone > 0) {
+        add_token_in_turns(parts, first_alone, sums_alone);
+        for (int t = 1; t < alone; ++t) add_token_in_turns(parts, x_.alone(token + fours + t, 0), sums_alone + t * sums_per_token_);
+      }
+      write(of, rows, token, count);
+    }
   }
 
   // Computes the sums of any panels and tokens [token, token + count).
@@ -208,12 +219,7 @@ void multiply_panels(const MatmulKernels& kernels, const Product& of, Activation
     int row = first_row;
     if (product.takes_turns(count)) {
       row = std::max(row, std::min(end, weights.packed_rows));
-      const int panels = (row - first_row) / kPanelRows, apart = (panels + kPanelsTogether - 1) / kPanelsTogether;
-      for (int i = 0; i < apart; ++i) {
-        const PanelRows rows = {first_row + i * kPanelRows, apart * kPanelRows, row};
-        product.add_in_turns(rows, token, count);
-        product.write(of, rows, token, count);
-      }
+      product.multiply_in_turns(of, first_row, row, token, count);
     }
     for (; row < end; row += kPanelsTogether * kPanelRows) {
       const PanelRows rows = {row, kPanelRows, end};
