@@ -33,9 +33,9 @@ inline void replace_by_exp(v128_t (&x)[Count], v128_t unit) {
   };
   v128_t shifted[Count], r[Count], sum[Count];
   const v128_t factor = c[0], shift = c[1], high = c[2], low = c[3], first = c[4];
-  for (int i = 0; i < Count; ++i) shifted[i] = Arithmetic::add_product(shift, x[i], factor);
+  ROPEWALK_UNROLLED for (int i = 0; i < Count; ++i) shifted[i] = Arithmetic::add_product(shift, x[i], factor);
   compute_together(shifted);
-  for (int i = 0; i < Count; ++i) {
+  ROPEWALK_UNROLLED for (int i = 0; i < Count; ++i) {
     const v128_t n = wasm_f32x4_sub(shifted[i], shift);
     r[i] = Arithmetic::subtract_product(Arithmetic::subtract_product(x[i], n, high), n, low);
     sum[i] = first;
@@ -43,11 +43,11 @@ inline void replace_by_exp(v128_t (&x)[Count], v128_t unit) {
   compute_together(r);
   ROPEWALK_UNROLLED for (int k = 5; k < 10; ++k) {
     const v128_t coefficient = c[k];
-    for (int i = 0; i < Count; ++i) sum[i] = Arithmetic::add_product(coefficient, sum[i], r[i]);
+    ROPEWALK_UNROLLED for (int i = 0; i < Count; ++i) sum[i] = Arithmetic::add_product(coefficient, sum[i], r[i]);
     compute_together(sum);
   }
   const v128_t one = c[10], underflow = c[11];
-  for (int i = 0; i < Count; ++i) {
+  ROPEWALK_UNROLLED for (int i = 0; i < Count; ++i) {
     const v128_t exp_r = wasm_f32x4_add(Arithmetic::add_product(r[i], wasm_f32x4_mul(sum[i], r[i]), r[i]), one);
     const v128_t power = wasm_i32x4_add(wasm_i32x4_shl(shifted[i], 23), unit);
     x[i] = wasm_v128_andnot(wasm_f32x4_mul(exp_r, power), wasm_f32x4_lt(x[i], underflow));

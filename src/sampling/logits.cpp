@@ -2,7 +2,10 @@
 
 #include <wasm_simd128.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <functional>
 #include <limits>
 
 namespace ropewalk {
@@ -42,6 +45,25 @@ float largest_logit(const float* logits, int size) {
     while (known < found && !largest.compare_exchange_weak(known, found, std::memory_order_relaxed)) continue;
   });
   return largest.load(std::memory_order_relaxed);
+}
+
+float logit_of_many(const float* logits, int size, int count) {
+  // each part has a token with its largest logit
+  constexpr int kParts = 1024;
+  float largest[kParts];
+  const int part = (size + kParts - 1) / kParts, parts = (size + part - 1) / part;
+  if (count > parts) return -INFINITY;
+  for (int i = 0; i < parts; ++i) {
+    const float *from = logits + i * part, *const end = logits + std::min(size, (i + 1) * part);
+    v128_t maxima = wasm_f32x4_splat(*from);
+    for (; from + 4 <= end; from += 4) maxima = wasm_f32x4_pmax(maxima, wasm_v128_load(from));
+    maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 2, 3, 0, 1));
+    maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 1, 0, 3, 2));
+    largest[i] = wasm_f32x4_extract_lane(maxima, 0);
+    for (; from < end; ++from) largest[i] = std::max(largest[i], *from);
+  }
+  std::nth_element(largest, largest + count - 1, largest + parts, std::greater<>());
+  return largest[count - 1];
 }
 
 int largest_token(const float* logits, int size) {

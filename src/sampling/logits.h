@@ -29,6 +29,9 @@ bool copy_finite_logits(const float* logits, int size, float* to);
 // Of logits that aren't NaN.
 float largest_logit(const float* logits, int size);
 
+// A logit that at least `count` tokens have or exceed, close to the largest of these, or -infinity. Logits must not be NaN.
+float logit_of_many(const float* logits, int size, int count);
+
 // The first token with the largest logit.
 int largest_token(const float* logits, int size);
 

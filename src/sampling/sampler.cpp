@@ -124,7 +124,9 @@ void Sampler::drop_tokens(int size) {
   const bool is_top_p_first =
       o.top_p < 1 && o.top_n_sigma == 0 && o.top_k == 0 && (o.order == SamplerOrder::transformers || o.typical_p == 1);
   const double min_weight = is_top_p_first ? (1 - o.top_p) * softmax_.total() / size : 0;
-  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), min_logit(size), min_weight);
+  // what top_k drops isn't looked at one by one
+  const float min_of_k = o.top_k > 0 ? logit_of_many(logits_.data(), size, o.top_k) : -INFINITY;
+  candidates_.fill({logits_.data(), static_cast<std::size_t>(size)}, softmax_.weights(), std::max(min_logit(size), min_of_k), min_weight);
   if (o.top_k > 0) candidates_.keep_top_k(o.top_k);
   const auto keep_typical = [&](SamplerOrder here) {
     if (o.typical_p < 1 && o.order == here) candidates_.keep_typical(o.typical_p);

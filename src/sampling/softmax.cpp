@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/float_math_wasmsimd.h"
 #include "sampling/logits_simd.h"
 
 namespace ropewalk {
@@ -23,18 +22,23 @@ v128_t four_scaled(v128_t four, v128_t largest, v128_t temperature) {
 double sum_of_weights(const float* logits, int count, float largest) {
   const v128_t largest4 = wasm_f32x4_splat(largest);
   WeightSum sum;
-  each_four(logits, count, [&](int, v128_t four, int) { sum.add(exp_f32x4(wasm_f32x4_sub(four, largest4))); });
+  each_eight(logits, count, [&](int, v128_t(&eight)[2], int) {
+    eight[0] = wasm_f32x4_sub(eight[0], largest4);
+    eight[1] = wasm_f32x4_sub(eight[1], largest4);
+    sum.add_exp(eight);
+  });
   return sum.total();
 }
 
 double weigh_logits(float* logits, int count, float largest, double temperature, float* weights) {
   const v128_t largest2 = wasm_f64x2_splat(largest), temperature2 = wasm_f64x2_splat(temperature);
   WeightSum sum;
-  each_four(logits, count, [&](int i, v128_t four, int stored) {
-    const v128_t scaled = four_scaled(four, largest2, temperature2), weight = exp_f32x4(scaled);
-    store_first(scaled, stored, logits + i);
-    store_first(weight, stored, weights + i);
-    sum.add(weight);
+  each_eight(logits, count, [&](int i, v128_t(&eight)[2], int stored) {
+    eight[0] = four_scaled(eight[0], largest2, temperature2);
+    eight[1] = four_scaled(eight[1], largest2, temperature2);
+    store_first(eight, stored, logits + i);
+    sum.add_exp(eight);
+    store_first(eight, stored, weights + i);
   });
   return sum.total();
 }

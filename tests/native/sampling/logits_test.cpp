@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -55,10 +57,38 @@ TEST(Logits, FindsTheFirstOfTheLargest) {
   }
 }
 
+TEST(Logits, AreReachedByAsManyAsWanted) {
+  for (const int size : {1, 2, 5, 1000, 1024, 1025, 1031, 2048, 5000, 32003}) {
+    for (const bool has_ties : {false, true}) {
+      std::vector<float> logits = random_floats(size, size);
+      for (float& logit : logits) logit = has_ties ? std::round(8 * logit) : logit;
+      for (int i = 0; i < size; i += 3) logits[i] = i % 2 == 0 ? -INFINITY : logits[i];
+      std::vector<float> sorted = logits;
+      std::sort(sorted.begin(), sorted.end(), std::greater<>());
+      for (const int count : {1, 2, 3, 40, 500, 1000, 1024, 1025, size, size + 1}) {
+        const float found = logit_of_many(logits.data(), size, count);
+        if (count > size) {
+          EXPECT_EQ(found, -INFINITY) << count << " of " << size;
+        } else {
+          EXPECT_LE(found, sorted[count - 1]) << "fewer than " << count << " of " << size << " have it";
+          if (size <= 1024) {
+            EXPECT_EQ(found, sorted[count - 1]) << count << " of " << size;
+          }
+        }
+      }
+      // tokens in random order: 40 of 32,003 are found among a few
+      if (size > 10000 && !has_ties) {
+        const float found = logit_of_many(logits.data(), size, 40);
+        EXPECT_LE(std::count_if(logits.begin(), logits.end(), [&](float logit) { return logit >= found; }), 80);
+      }
+    }
+  }
+}
+
 // Weights are compared with e^x of the scaled logits, which are exact to the last bit. exp_f32() is within 1.5 ulp, a relative error below
 // 2^-22.
 TEST(Logits, SumsTheirWeights) {
-  for (const int size : {1, 2, 3, 4, 5, 6, 7, 1000, kLogitChunk}) {
+  for (const int size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 1000, kLogitChunk}) {
     std::vector<float> logits = random_floats(size, size + 1);
     if (size > 2) logits[size - 2] = -INFINITY;
     const float largest = largest_logit(logits.data(), size);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -135,6 +136,23 @@ TEST(Sampler, TopKKeepsTheLargest) {
   EXPECT_EQ(possible(with_top_k(2), logits), (std::set<int>{1, 3}));
   EXPECT_EQ(possible(with_top_k(3), {1, 2, 1, 1, 1}), (std::set<int>{0, 1, 2})) << "the first of equal ones";
   for (const int all : {0, 5, 6, std::numeric_limits<int>::max()}) EXPECT_EQ(possible(with_top_k(all), logits).size(), 5u) << all;
+}
+
+// Compared with the same logits in which a full sort has left k tokens that can be drawn.
+TEST(Sampler, TopKIsThatOfASortedVocabulary) {
+  for (const int size : {900, 1025, 5000}) {
+    for (const int k : {1, 2, 40, 600, 1100}) {
+      std::vector<float> logits = random_floats(size, size + k);
+      for (float& logit : logits) logit = std::round(40 * logit) / 4;  // with ties
+      std::vector<int> order(size);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return logits[a] > logits[b]; });
+      std::vector<float> few = logits;
+      for (int i = k; i < size; ++i) few[order[i]] = -1e9f;
+      ConfiguredSampler sampler(with_top_k(k), 5), of_few(with_top_k(k), 5);
+      for (int draw = 0; draw < 50; ++draw) ASSERT_EQ(sampler.next(logits), of_few.next(few)) << k << " of " << size;
+    }
+  }
 }
 
 // Probabilities that sum to exactly p are enough.
