@@ -23,6 +23,7 @@ namespace {
 constexpr int kBatch = 512;
 
 llama_context* context = nullptr;
+ggml_threadpool* threads_of_context = nullptr;  // if there are several
 int context_length = 4352, length = 0;
 
 ggml_type type_of(const char* cache) {
@@ -61,7 +62,8 @@ int open_model(const char* file, int threads, const char* cache, int flash) {
   if (threads > 1) {
     // as llama-bench does: threads that stay, instead of new ones for each call
     ggml_threadpool_params pool = ggml_threadpool_params_default(threads);
-    llama_attach_threadpool(context, ggml_threadpool_new(&pool), nullptr);
+    threads_of_context = ggml_threadpool_new(&pool);
+    llama_attach_threadpool(context, threads_of_context, nullptr);
   }
   return 1;
 }
@@ -109,6 +111,8 @@ int main(int count, char** arguments) {
   for (int tokens, times; std::scanf("%15s %d %d", command, &tokens, &times) == 3;) {
     if (std::strcmp(command, "append") == 0) {
       for (int i = 0; i < times; ++i) std::printf("%.6f ", append(tokens));
+      // else its threads look for work for a tenth of a second, on cores that the next contender has to itself
+      if (threads_of_context != nullptr) ggml_threadpool_pause(threads_of_context);
     } else if (std::strcmp(command, "rewind") == 0) {
       rewind_to(tokens);
     } else {
