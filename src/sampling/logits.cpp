@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
-#include <functional>
+#include <cstdint>
 #include <limits>
 
 namespace ropewalk {
@@ -62,8 +63,23 @@ float logit_of_many(const float* logits, int size, int count) {
     largest[i] = wasm_f32x4_extract_lane(maxima, 0);
     for (; from < end; ++from) largest[i] = std::max(largest[i], *from);
   }
-  std::nth_element(largest, largest + count - 1, largest + parts, std::greater<>());
-  return largest[count - 1];
+  // the largest float that so many parts reach, by bisection; integers have their order
+  const auto float_at = [](std::int64_t place) {
+    const auto bits = static_cast<std::int32_t>(place);
+    return std::bit_cast<float>(bits ^ (bits >> 31 & 0x7FFFFFFF));
+  };
+  std::int64_t first = -0x7F800001, last = 0x7F800000;  // of infinities
+  while (first < last) {
+    const std::int64_t middle = first + (last - first + 1) / 2;
+    const float least = float_at(middle);
+    int reached = 0;
+    for (int i = 0; i < parts; ++i) reached += largest[i] >= least;
+    if (reached >= count)
+      first = middle;
+    else
+      last = middle - 1;
+  }
+  return float_at(first);
 }
 
 int largest_token(const float* logits, int size) {
