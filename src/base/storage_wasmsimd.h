@@ -3,6 +3,9 @@
 
 #include <wasm_simd128.h>
 
+#include <cstdint>
+#include <cstring>
+
 #include "base/loaded_constants.h"
 #include "base/storage.h"
 
@@ -34,21 +37,35 @@ constexpr std::uint32_t pair_of(std::uint32_t bits) { return bits * 0x10001; }
 inline v128_t join_first(v128_t lower, v128_t upper) { return wasm_i16x8_shuffle(lower, upper, 0, 8, 1, 9, 2, 10, 3, 11); }
 inline v128_t join_last(v128_t lower, v128_t upper) { return wasm_i16x8_shuffle(lower, upper, 4, 12, 5, 13, 6, 14, 7, 15); }
 
-inline F32x8 load8(const Float16* source, v128_t bias) {
-  static constexpr std::uint32_t kConstants[] = {pair_of(0x8FFF), pair_of(0x7C00), pair_of(0x7F80)};
-  const LoadedConstants c(kConstants);
-  const v128_t upper_bits = c[0], exponent = c[1], f32_exponent = c[2], zero = wasm_i32x4_splat(0);
-  const v128_t halves = wasm_v128_load(source);
-  const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), upper_bits), lower = wasm_i16x8_shl(halves, 13);
-  const v128_t special = wasm_v128_and(wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent), f32_exponent);
-  return {wasm_v128_or(wasm_f32x4_mul(join_first(lower, upper), bias), join_first(zero, special)),
-          wasm_v128_or(wasm_f32x4_mul(join_last(lower, upper), bias), join_last(zero, special))};
+// As f16_bias(), from memory.
+inline v128_t loaded_f16_bias() {
+  static constexpr float kBias[] = {0x1p112f};
+  return LoadedConstants(kBias)[0];
 }
 
-inline F32x8 load8(const Float16* source) {
-  static constexpr float kBias[] = {0x1p112f};
-  return load8(source, LoadedConstants(kBias)[0]);
+// The bits of eight halves placed as those of floats: their values times 2^-112.
+inline F32x8 placed8(v128_t halves) {
+  static constexpr std::uint32_t kConstants[] = {pair_of(0x8FFF)};
+  const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), LoadedConstants(kConstants)[0]), lower = wasm_i16x8_shl(halves, 13);
+  return {join_first(lower, upper), join_last(lower, upper)};
 }
+
+// The upper half of the float infinity where a half is infinite or NaN, else 0.
+inline v128_t special_exponents(v128_t halves) {
+  static constexpr std::uint32_t kConstants[] = {pair_of(0x7C00), pair_of(0x7F80)};
+  const LoadedConstants c(kConstants);
+  const v128_t exponent = c[0];
+  return wasm_v128_and(wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent), c[1]);
+}
+
+inline F32x8 load8(const Float16* source, v128_t bias) {
+  const v128_t halves = wasm_v128_load(source), special = special_exponents(halves), zero = wasm_i32x4_splat(0);
+  const F32x8 placed = placed8(halves);
+  return {wasm_v128_or(wasm_f32x4_mul(placed.low, bias), join_first(zero, special)),
+          wasm_v128_or(wasm_f32x4_mul(placed.high, bias), join_last(zero, special))};
+}
+
+inline F32x8 load8(const Float16* source) { return load8(source, loaded_f16_bias()); }
 
 inline F32x8 load8(const BFloat16* source) {
   const v128_t halves = wasm_v128_load(source), zero = wasm_i32x4_splat(0);
@@ -111,12 +128,10 @@ inline F32x8 load_pairs(const float* source) {
 }
 
 inline F32x8 load_pairs(const Float16* source) {
-  static constexpr std::uint32_t kConstants[] = {0x8FFFE000, pair_of(0x7C00), pair_of(0x7F80), 0xFFFF0000,
-                                                 std::bit_cast<std::uint32_t>(0x1p112f)};
+  static constexpr std::uint32_t kConstants[] = {0x8FFFE000, 0xFFFF0000};
   const LoadedConstants c(kConstants);
-  const v128_t bits = c[0], exponent = c[1], f32_exponent = c[2], second = c[3], bias = c[4];
-  const v128_t halves = wasm_v128_load(source);
-  const v128_t special = wasm_v128_and(wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent), f32_exponent);
+  const v128_t bits = c[0], second = c[1], bias = loaded_f16_bias();
+  const v128_t halves = wasm_v128_load(source), special = special_exponents(halves);
   const auto to_floats = [&](v128_t upper) { return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shr(upper, 3), bits), bias); };
   return {wasm_v128_or(to_floats(wasm_i32x4_shl(halves, 16)), wasm_i32x4_shl(special, 16)),
           wasm_v128_or(to_floats(halves), wasm_v128_and(special, second))};
@@ -136,6 +151,23 @@ template <class Half>
 void store_pairs(Half* target, F32x8 values) {
   const v128_t halves = to_halves(Half(), values);
   wasm_v128_store(target, join_first(halves, wasm_i32x4_shuffle(halves, halves, 2, 3, 2, 3)));
+}
+
+// Converts elements, which need not be aligned.
+template <class From, class To>
+[[gnu::noinline]] void convert_elements(const void* from, int count, void* to) {
+  const char* source = static_cast<const char*>(from);
+  char* target = static_cast<char*>(to);
+  int i = 0;
+  for (; i + 8 <= count; i += 8, source += 8 * sizeof(From), target += 8 * sizeof(To))
+    store8(reinterpret_cast<To*>(target), load8(reinterpret_cast<const From*>(source)));
+  for (; i < count; ++i, source += sizeof(From), target += sizeof(To)) {
+    From element;
+    To converted;
+    std::memcpy(&element, source, sizeof element);
+    from_float(to_float(element), converted);
+    std::memcpy(target, &converted, sizeof converted);
+  }
 }
 
 }  // namespace ropewalk

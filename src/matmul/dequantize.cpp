@@ -15,18 +15,6 @@ float half_at(const std::uint8_t* bytes) {
   return to_float(half);
 }
 
-template <class Element>
-void widen(const void* row, int columns, float* out) {
-  const char* from = static_cast<const char*>(row);  // which may not be aligned
-  int i = 0;
-  for (; i + 8 <= columns; i += 8, from += 8 * sizeof(Element)) store8(out + i, load8(reinterpret_cast<const Element*>(from)));
-  for (; i < columns; ++i, from += sizeof(Element)) {
-    Element element;
-    std::memcpy(&element, from, sizeof element);
-    out[i] = to_float(element);
-  }
-}
-
 void unpack_bytes(const std::uint8_t* block, UnpackedBlock& unpacked) {
   unpacked.scale = half_at(block);
   std::memcpy(unpacked.quants, block + 2, 32);
@@ -332,9 +320,9 @@ void unpack_block(WeightFormat format, const std::uint8_t* block, UnpackedBlock&
 }
 
 void dequantize(WeightFormat format, const void* row, int columns, float* out) {
-  if (format == WeightFormat::f32) return widen<float>(row, columns, out);
-  if (format == WeightFormat::f16) return widen<Float16>(row, columns, out);
-  if (format == WeightFormat::bf16) return widen<BFloat16>(row, columns, out);
+  if (format == WeightFormat::f32) return convert_elements<float, float>(row, columns, out);
+  if (format == WeightFormat::f16) return convert_elements<Float16, float>(row, columns, out);
+  if (format == WeightFormat::bf16) return convert_elements<BFloat16, float>(row, columns, out);
   const std::uint8_t* block = static_cast<const std::uint8_t*>(row);
   const int elements = block_elements(format);
   UnpackedBlock unpacked;

@@ -31,15 +31,18 @@ v128_t where(v128_t condition, v128_t yes, v128_t no) { return wasm_v128_bitsele
 template <int Least, int Most>
 class Nearest {
  public:
+  Nearest() {
+    static constexpr std::int32_t kConstants[] = {std::bit_cast<std::int32_t>(0x1.8p23f), 0x7FFFFF, 0x400000, Least, Most};
+    const LoadedConstants c(kConstants);
+    magic_ = c[0], mantissa_ = c[1], middle_ = c[2], least_ = c[3], most_ = c[4];
+  }
   v128_t operator()(v128_t x) const {
     const v128_t rounded = wasm_i32x4_sub(wasm_v128_and(add(x, magic_), mantissa_), middle_);
     return wasm_f32x4_convert_i32x4(wasm_i32x4_max(least_, wasm_i32x4_min(most_, rounded)));
   }
 
  private:
-  static constexpr std::int32_t kConstants[5] = {std::bit_cast<std::int32_t>(0x1.8p23f), 0x7FFFFF, 0x400000, Least, Most};
-  LoadedConstants<std::int32_t, 5> constants_{kConstants};
-  v128_t magic_ = constants_[0], mantissa_ = constants_[1], middle_ = constants_[2], least_ = constants_[3], most_ = constants_[4];
+  v128_t magic_, mantissa_, middle_, least_, most_;
 };
 
 int nearest(float x) {

@@ -15,17 +15,9 @@ namespace {
 // Writes the blocks of `count` elements.
 using Quantize = void (*)(const float* x, int count, std::uint8_t* out);
 
-void copy_floats(const float* x, int count, std::uint8_t* out) { std::memcpy(out, x, count * sizeof(float)); }
-
-template <class Half>
+template <class Element>
 void round_to(const float* x, int count, std::uint8_t* out) {
-  int i = 0;
-  for (; i + 8 <= count; i += 8, out += 8 * sizeof(Half)) store8(reinterpret_cast<Half*>(out), load8(x + i));
-  for (; i < count; ++i, out += sizeof(Half)) {
-    Half half;
-    from_float(x[i], half);
-    std::memcpy(out, &half, sizeof half);
-  }
+  convert_elements<float, Element>(x, count, out);
 }
 
 template <WeightFormat Format, auto QuantizeBlock>
@@ -37,7 +29,7 @@ void each_block(const float* x, int count, std::uint8_t* out) {
 Quantize quantizer_of(WeightFormat format) {
   using enum WeightFormat;
   switch (format) {
-    case f32: return copy_floats;
+    case f32: return round_to<float>;
     case f16: return round_to<Float16>;
     case bf16: return round_to<BFloat16>;
     case q8_0: return each_block<q8_0, quantize_q8_0>;

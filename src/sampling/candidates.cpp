@@ -26,10 +26,15 @@ void Candidates::fill(std::span<const float> logits, const float* weights, float
   const v128_t min_kept = wasm_f32x4_splat(min_f32(min_weight));
   WeightSum sum;
   count_ = 0;
-  each_four(logits.data(), static_cast<int>(logits.size()), [&](int first, v128_t four, int count) {
-    const v128_t counts = wasm_f32x4_ge(four, lowest), weight = wasm_v128_and(load_first(weights + first, count), counts);
-    sum.add(weight);
-    const unsigned kept = wasm_i32x4_bitmask(wasm_v128_and(counts, wasm_f32x4_ge(weight, min_kept)));
+  each_eight(logits.data(), static_cast<int>(logits.size()), [&](int first, const v128_t(&eight)[2], int count) {
+    v128_t weight[2];
+    load_first(weights + first, count, weight);
+    const auto kept_of = [&](v128_t four, v128_t weights) -> unsigned {
+      const v128_t counts = wasm_f32x4_ge(four, lowest), counted = wasm_v128_and(weights, counts);
+      sum.add(counted);
+      return wasm_i32x4_bitmask(wasm_v128_and(counts, wasm_f32x4_ge(counted, min_kept)));
+    };
+    const unsigned low = kept_of(eight[0], weight[0]), kept = low | kept_of(eight[1], weight[1]) << 4;
     if (kept == 0) return;
     for (int i = 0; i < count; ++i) {
       if ((kept >> i & 1) != 0) candidates_[count_++] = {logits[first + i], first + i};

@@ -11,6 +11,22 @@
 
 namespace ropewalk {
 
+namespace {
+
+// Of at least one logit.
+float largest_in(const float* logits, int count) {
+  v128_t maxima = wasm_f32x4_splat(logits[0]);
+  int i = 0;
+  for (; i + 4 <= count; i += 4) maxima = wasm_f32x4_pmax(maxima, wasm_v128_load(logits + i));
+  maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 2, 3, 0, 1));
+  maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 1, 0, 3, 2));
+  float largest = wasm_f32x4_extract_lane(maxima, 0);
+  for (; i < count; ++i) largest = std::max(largest, logits[i]);
+  return largest;
+}
+
+}  // namespace
+
 bool copy_finite_logits(const float* logits, int size, float* to) {
   std::atomic<bool> are_finite = true;
   each_logit_chunk(size, [&](int, int first, int count) {
@@ -35,13 +51,7 @@ bool copy_finite_logits(const float* logits, int size, float* to) {
 float largest_logit(const float* logits, int size) {
   std::atomic<float> largest = logits[0];
   each_logit_chunk(size, [&](int, int first, int count) {
-    const float* from = logits + first;
-    v128_t maxima = wasm_f32x4_splat(from[0]);
-    int i = 0;
-    for (; i + 4 <= count; i += 4) maxima = wasm_f32x4_pmax(maxima, wasm_v128_load(from + i));
-    float lanes[4];
-    wasm_v128_store(lanes, maxima);
-    const float found = std::max(*std::max_element(lanes, lanes + 4), *std::max_element(from + i - (i == count), from + count));
+    const float found = largest_in(logits + first, count);
     float known = largest.load(std::memory_order_relaxed);
     while (known < found && !largest.compare_exchange_weak(known, found, std::memory_order_relaxed)) continue;
   });
@@ -54,15 +64,7 @@ float logit_of_many(const float* logits, int size, int count) {
   float largest[kParts];
   const int part = (size + kParts - 1) / kParts, parts = (size + part - 1) / part;
   if (count > parts) return -INFINITY;
-  for (int i = 0; i < parts; ++i) {
-    const float *from = logits + i * part, *const end = logits + std::min(size, (i + 1) * part);
-    v128_t maxima = wasm_f32x4_splat(*from);
-    for (; from + 4 <= end; from += 4) maxima = wasm_f32x4_pmax(maxima, wasm_v128_load(from));
-    maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 2, 3, 0, 1));
-    maxima = wasm_f32x4_pmax(maxima, wasm_i32x4_shuffle(maxima, maxima, 1, 0, 3, 2));
-    largest[i] = wasm_f32x4_extract_lane(maxima, 0);
-    for (; from < end; ++from) largest[i] = std::max(largest[i], *from);
-  }
+  for (int i = 0; i < parts; ++i) largest[i] = largest_in(logits + i * part, std::min(part, size - i * part));
   // the largest float that so many parts reach, by bisection; integers have their order
   const auto float_at = [](std::int64_t place) {
     const auto bits = static_cast<std::int32_t>(place);

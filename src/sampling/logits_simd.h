@@ -1,4 +1,4 @@
-// Loops over logits, four or eight at a time, and sums of their weights.
+// Loops over logits, eight at a time, and sums of their weights.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -10,26 +10,7 @@
 
 namespace ropewalk {
 
-// Calls act(i, four, count) for each four logits from `i` up. The last may be `count` logits and -infinity, which weighs nothing.
-template <class Act>
-void each_four(const float* logits, int size, Act&& act) {
-  int i = 0;
-  for (; i + 4 <= size; i += 4) act(i, wasm_v128_load(logits + i), 4);
-  if (i == size) return;
-  float last[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-  std::copy(logits + i, logits + size, last);
-  act(i, wasm_v128_load(last), size - i);
-}
-
-// The first `count` of four values; the others are 0.
-inline v128_t load_first(const float* from, int count) {
-  if (count == 4) return wasm_v128_load(from);
-  float four[4] = {};
-  std::copy_n(from, count, four);
-  return wasm_v128_load(four);
-}
-
-// Calls act(i, eight, count) for each eight logits from `i` up, the same way.
+// Calls act(i, eight, count) for each eight logits from `i` up. The last may be `count` logits and -infinity, which weighs nothing.
 template <class Act>
 void each_eight(const float* logits, int size, Act&& act) {
   int i = 0;
@@ -42,6 +23,17 @@ void each_eight(const float* logits, int size, Act&& act) {
   std::fill(std::copy(logits + i, logits + size, last), last + 8, -INFINITY);
   v128_t eight[2] = {wasm_v128_load(last), wasm_v128_load(last + 4)};
   act(i, eight, size - i);
+}
+
+// The first `count` of eight values; the others are 0.
+inline void load_first(const float* from, int count, v128_t (&eight)[2]) {
+  float values[8] = {};
+  if (count < 8) {
+    std::copy_n(from, count, values);
+    from = values;
+  }
+  eight[0] = wasm_v128_load(from);
+  eight[1] = wasm_v128_load(from + 4);
 }
 
 // The first `count` of eight values.

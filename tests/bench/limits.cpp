@@ -67,7 +67,7 @@ void bound_interleaved(Element* x, int count, int repeats) {
   const auto rotate = [&](v128_t xy) { return Arithmetic::add_product(wasm_f32x4_mul(xy, c), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s); };
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int i = 0; i < count; i += 16) {
-      if constexpr (sizeof(Element) == 2) {  // taking pairs apart costs nothing
+      if constexpr (sizeof(Element) == 2) {  // pairs come apart while they are converted
         const F32x8 a = load_pairs(x + i), b = load_pairs(x + i + 8);
         const Pairs8 rotated = rotate_pairs<Arithmetic>({{a.low, b.low}, {a.high, b.high}}, {c, c}, {s, s});
         store_pairs(x + i, {rotated.x.low, rotated.y.low});

@@ -1,9 +1,7 @@
 // The attention kernels in simd128, as templates over how a product is added: multiply then add, or relaxed multiply-add.
 #pragma once
 
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include "attention/kernels/attention_products_simd.h"
 #include "attention/kernels/attention_weigh_simd.h"
@@ -15,21 +13,15 @@ template <class Element>
 void load_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
   const int head_dim = rows.head_dim;
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
-    const Element* elements = reinterpret_cast<const Element*>(static_cast<const char*>(stored) + row * rows.row_stride);
-    int i = 0;
-    for (; i + 8 <= head_dim; i += 8) store8(floats + i, load8(elements + i));
-    for (; i < head_dim; ++i) floats[i] = to_float(elements[i]);
-    for (; i < padded_dim(head_dim); ++i) floats[i] = 0;
+    convert_elements<Element, float>(static_cast<const char*>(stored) + row * rows.row_stride, head_dim, floats);
+    for (int i = head_dim; i < padded_dim(head_dim); ++i) floats[i] = 0;
   }
 }
 
 // A faster load_rows_simd<Float16> with the same bits. If a row contains infinity or NaN, all are converted again the slow way.
 inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float* floats) {
   const int count = rows.count, head_dim = rows.head_dim;  // copies: the compiler doesn't know that storing floats leaves `rows` alone
-  // the bits of the upper 16 bits of a float; what corrects the exponent's bias
-  static constexpr std::uint32_t kConstants[] = {0x8FFF8FFF, std::bit_cast<std::uint32_t>(0x1p112f)};
-  const LoadedConstants c(kConstants);
-  const v128_t upper_bits = c[0], factor = c[1];
+  const v128_t bias = loaded_f16_bias();
   v128_t largest = wasm_i16x8_splat(0);  // of the bits without the sign
   const char* from = static_cast<const char*>(stored);
   float* to = floats;
@@ -39,10 +31,8 @@ inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float
     for (; i + 8 <= head_dim; i += 8) {
       const v128_t halves = wasm_v128_load(elements + i);
       largest = wasm_u16x8_max(largest, wasm_i16x8_shl(halves, 1));
-      // the upper and the lower 16 bits of each float
-      const v128_t upper = wasm_v128_and(wasm_i16x8_shr(halves, 3), upper_bits);
-      const v128_t lower = wasm_i16x8_shl(halves, 13);
-      store8(to + i, {wasm_f32x4_mul(join_first(lower, upper), factor), wasm_f32x4_mul(join_last(lower, upper), factor)});
+      const F32x8 placed = placed8(halves);
+      store8(to + i, {wasm_f32x4_mul(placed.low, bias), wasm_f32x4_mul(placed.high, bias)});
     }
     if (i == head_dim) continue;
     for (; i < head_dim; ++i) to[i] = to_float(elements[i]);
@@ -55,10 +45,7 @@ inline void load_f16_rows_simd(const StoredRows& rows, const void* stored, float
 template <class Element>
 void store_rows_simd(const StoredRows& rows, const float* floats, void* stored) {
   for (int row = 0; row < rows.count; ++row, floats += rows.float_stride) {
-    Element* elements = reinterpret_cast<Element*>(static_cast<char*>(stored) + row * rows.row_stride);
-    int i = 0;
-    for (; i + 8 <= rows.head_dim; i += 8) store8(elements + i, load8(floats + i));
-    for (; i < rows.head_dim; ++i) from_float(floats[i], elements[i]);
+    convert_elements<float, Element>(floats, rows.head_dim, static_cast<char*>(stored) + row * rows.row_stride);
   }
 }
 

@@ -111,7 +111,7 @@ int main(int count, char** arguments) {
   for (int tokens, times; std::scanf("%15s %d %d", command, &tokens, &times) == 3;) {
     if (std::strcmp(command, "append") == 0) {
       for (int i = 0; i < times; ++i) std::printf("%.6f ", append(tokens));
-      // else its threads look for work for a tenth of a second, on cores that the next contender has to itself
+      // else its threads poll for work for another tenth of a second, and slow the next contender
       if (threads_of_context != nullptr) ggml_threadpool_pause(threads_of_context);
     } else if (std::strcmp(command, "rewind") == 0) {
       rewind_to(tokens);
