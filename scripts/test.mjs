@@ -10,7 +10,9 @@
 //   native    the C++ tests, optimized and under sanitizers, and a short run of the fuzz targets in C++
 //   browser   Chromium, Firefox and WebKit under a strict content security policy, bundlers, the examples, the site in Chromium
 //
-// These run only by name. The first is part of the others, and takes three minutes after a build:
+// Each is ended after 30 minutes, and what it waited for is listed.
+//
+// These run only by name, as long as they take. The first is part of the others, and takes three minutes after a build:
 //
 //   quick         rules, TypeScript, ESLint, Prettier and unit tests, with the wasm of the last build
 //   site          the site in Chromium, Firefox and WebKit
@@ -44,6 +46,9 @@ const needs = {
 /** The stages that run only by name. */
 const byName = ["quick", "site", "frameworks", "released", "soak", "compare"];
 
+/** What a stage of all others may take: twice what the longest takes on two slow cores. */
+const MOST_MINUTES = 30;
+
 await runMain(import.meta.url, async (named) => {
   const unknown = named.filter((name) => !(name in needs));
   if (unknown.length > 0)
@@ -55,10 +60,11 @@ await runMain(import.meta.url, async (named) => {
   await setUp([...new Set(chosen.flatMap((name) => needs[name]))]);
   const { stages, total } = await import("./check/stages.mjs"); // imports from node_modules
   const { showCounts } = await import("./check/junit.mjs");
+  const { withinMinutes } = await import("./check/time_limit.mjs");
   try {
     for (const name of chosen) {
       console.log(`\n${name}`);
-      await stages[name]();
+      await (byName.includes(name) ? stages[name]() : withinMinutes(MOST_MINUTES, name, stages[name]));
     }
   } catch (error) {
     console.error(`\n${error.message}`);

@@ -4,10 +4,24 @@ import { join } from "node:path";
 import { capture } from "../run.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
-const inRepository = { cwd: root, preferLocal: true };
+
+/** What a tool may take: several times what the longest takes on two slow cores. */
+const MOST_MINUTES = 8;
 
 /** Looks only at files that changed since the last time. */
 export const CACHED = { cached: true };
+
+/** Runs a tool. One that hangs is started a second time. That hides no fault, because its answer is the same each time. */
+async function runTool(command, args) {
+  const options = { cwd: root, preferLocal: true, timeout: MOST_MINUTES * 60_000 };
+  try {
+    return await capture(command, args, options);
+  } catch (error) {
+    if (error.signalName !== "SIGTERM") throw error;
+    console.log(`  ${command} took more than ${MOST_MINUTES} minutes, was ended, and starts again`);
+    return await capture(command, args, options);
+  }
+}
 
 const cacheOptions = (name) => [
   "--cache",
@@ -19,24 +33,24 @@ const cacheOptions = (name) => [
 
 export async function checkCode({ cached = false } = {}) {
   const options = cached ? cacheOptions("eslint.cache") : [];
-  await capture("eslint", [".", "--max-warnings", "0", ...options], inRepository);
+  await runTool("eslint", [".", "--max-warnings", "0", ...options]);
 }
 
 export async function checkSiteTypes() {
   for (const project of ["tsconfig.json", "tsconfig.worker.json"])
-    await capture("tsc", ["-p", join(root, "web", "site", project)], inRepository);
+    await runTool("tsc", ["-p", join(root, "web", "site", project)]);
 }
 
 export async function checkPrettier({ cached = false } = {}) {
-  await capture("prettier", ["--check", ".", ...(cached ? cacheOptions("prettier.cache") : [])], inRepository);
+  await runTool("prettier", ["--check", ".", ...(cached ? cacheOptions("prettier.cache") : [])]);
 }
 
 export async function checkClangFormat() {
   const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"];
-  const files = (await capture("git", options, inRepository)).split("\0").filter(Boolean);
-  await capture("clang-format", ["--dry-run", "-Werror", ...files], inRepository);
+  const files = (await runTool("git", options)).split("\0").filter(Boolean);
+  await runTool("clang-format", ["--dry-run", "-Werror", ...files]);
 }
 
 export async function checkDocumentation() {
-  await capture("typedoc", ["--options", join(root, "typedoc.json"), "--logLevel", "Warn"], inRepository);
+  await runTool("typedoc", ["--options", join(root, "typedoc.json"), "--logLevel", "Warn"]);
 }
