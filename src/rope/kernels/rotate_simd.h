@@ -1,6 +1,7 @@
 // The SIMD rotation kernels, as templates over the multiply-add (base/add_product.h). Same structure as rotate_scalar.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -65,24 +66,32 @@ inline void rotate_unrolled(const float* source, float* target, const float* cos
   }
 }
 
+constexpr int kLineFloats = kLineBytes / sizeof(float);
+
 // In the next functions the number of pairs is a constant and pairs are rotated in place, so that all addresses are one register plus a
 // constant. With a source and a target, or with pairs as a variable, the same loops take up to a third longer in data of a cache.
 
-// Rotates two heads that share a row, a cache line of x and one of y at a time. Cos and sin of a line stay in registers.
-template <class Arithmetic, int Pairs>
-inline void rotate_two_halves(float* heads, std::ptrdiff_t stride, const float* cos, const float* sin) {
-  ROPEWALK_ROLLED for (int j = 0; j < Pairs; j += 16) {
+// Rotates heads that share a row, a cache line of x and one of y at a time. Cos and sin of a line stay in registers. If `HasNext`, as many
+// lines at `next` are fetched meanwhile, one after the other: processors read ahead along one stream, but on AMD (Zen 1, Zen 3) not along
+// heads in turn.
+template <class Arithmetic, int Heads, bool HasNext, int Pairs>
+inline void rotate_halves(float* heads, std::ptrdiff_t stride, const float* cos, const float* sin, const float* next) {
+  ROPEWALK_ROLLED for (int j = 0; j < Pairs; j += kLineFloats) {
     v128_t c[4], s[4];
-    for (int i = 0; i < 4; ++i) {
-      c[i] = wasm_v128_load(cos + j + 4 * i);
-      s[i] = wasm_v128_load(sin + j + 4 * i);
+    for (int k = 0; k < 4; ++k) {
+      c[k] = wasm_v128_load(cos + j + 4 * k);
+      s[k] = wasm_v128_load(sin + j + 4 * k);
     }
-    for (int head = 0; head < 2; ++head) {
-      for (int i = 0; i < 4; ++i) {
-        float* at = heads + head * stride + j + 4 * i;
+    ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
+      if constexpr (HasNext) {
+        touch_line(next + 2 * (j * Heads + kLineFloats * head));
+        touch_line(next + 2 * (j * Heads + kLineFloats * head) + kLineFloats);
+      }
+      for (int k = 0; k < 4; ++k) {
+        float* at = heads + head * stride + j + 4 * k;
         const v128_t x = wasm_v128_load(at), y = wasm_v128_load(at + Pairs);
-        wasm_v128_store(at, Arithmetic::subtract_product(wasm_f32x4_mul(x, c[i]), y, s[i]));
-        wasm_v128_store(at + Pairs, Arithmetic::add_product(wasm_f32x4_mul(y, c[i]), x, s[i]));
+        wasm_v128_store(at, Arithmetic::subtract_product(wasm_f32x4_mul(x, c[k]), y, s[k]));
+        wasm_v128_store(at + Pairs, Arithmetic::add_product(wasm_f32x4_mul(y, c[k]), x, s[k]));
       }
     }
   }
@@ -122,20 +131,18 @@ struct SpreadRow {
 
 // Rotates heads of interleaved pairs that share a row, without taking the pairs apart: (x', y') = (x, y) · (cos, cos) + (y, x) · (−sin,
 // sin). A vector is shuffled once, not twice. x · cos + y · (−sin) has the bits of x · cos − y · sin. A cache line of the row stays in
-// registers. If `HasNext`, as many lines at `next` are fetched meanwhile, one after the other: processors read ahead along one stream,
-// but on AMD (Zen 3) not along heads in turn.
+// registers. Lines at `next` are fetched as in rotate_halves().
 template <class Arithmetic, int Heads, bool HasNext, int Pairs>
 inline void rotate_spread(float* heads, std::ptrdiff_t stride, const SpreadRow<Pairs>& row, const float* next) {
-  constexpr int kFloats = kLineBytes / 4, kVectors = kFloats / 4;
-  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += kFloats) {
-    v128_t c[kVectors], s[kVectors];
-    for (int k = 0; k < kVectors; ++k) {
+  ROPEWALK_ROLLED for (int i = 0; i < 2 * Pairs; i += kLineFloats) {
+    v128_t c[4], s[4];
+    for (int k = 0; k < 4; ++k) {
       c[k] = wasm_v128_load(row.cos + i + 4 * k);
       s[k] = wasm_v128_load(row.sin + i + 4 * k);
     }
     ROPEWALK_UNROLLED for (int head = 0; head < Heads; ++head) {
-      if constexpr (HasNext) touch_line(next + i * Heads + kFloats * head);
-      for (int k = 0; k < kVectors; ++k) {
+      if constexpr (HasNext) touch_line(next + i * Heads + kLineFloats * head);
+      for (int k = 0; k < 4; ++k) {
         float* at = heads + head * stride + i + 4 * k;
         const v128_t xy = wasm_v128_load(at);
         wasm_v128_store(at, Arithmetic::add_product(wasm_f32x4_mul(xy, c[k]), wasm_i32x4_shuffle(xy, xy, 1, 0, 3, 2), s[k]));
@@ -162,24 +169,34 @@ template <class Arithmetic, class Pairing, int Pairs>
 int rotate_groups(const HeadRun& run) {
   float* heads = static_cast<float*>(run.target);
   const std::ptrdiff_t stride = run.target_stride;  // copies, because a store of floats might change the run
-  const float *cos = run.cos, *sin = run.sin;
+  const float *cos = run.cos, *sin = run.sin, *next = static_cast<const float*>(run.next);
   const int count = run.count;
   const bool is_whole = run.order == HeadOrder::whole, are_side_by_side = stride == 2 * Pairs;
   int head = 0;
+  // What `group` heads in turn fetch: those eight further on, or of the next token, or, at the end, what they rotate.
+  const auto next_of = [&](int group) {
+    if (head + 8 + group <= count) return static_cast<const float*>(heads + 16 * Pairs);
+    return next == nullptr ? heads : next + std::max(0, head + 8 - count) * 2 * Pairs;
+  };
   if constexpr (std::is_same_v<Pairing, Half>) {
     if constexpr (Pairs == 64) {  // on Intel, smaller heads gain nothing
       if (is_whole && are_side_by_side) {
         ROPEWALK_ROLLED for (; head + 4 <= count; head += 4, heads += 8 * Pairs) rotate_whole_halves<Arithmetic, 4, Pairs>(heads, cos, sin);
+      } else if (are_side_by_side && count >= 8) {
+        for (; head + 4 <= count; head += 4, heads += 8 * Pairs) {
+          rotate_halves<Arithmetic, 4, true, Pairs>(heads, 2 * Pairs, cos, sin, next_of(4));
+        }
       }
     }
-    for (; head + 2 <= count; head += 2, heads += 2 * stride) rotate_two_halves<Arithmetic, Pairs>(heads, stride, cos, sin);
+    for (; head + 2 <= count; head += 2, heads += 2 * stride) {
+      rotate_halves<Arithmetic, 2, false, Pairs>(heads, stride, cos, sin, nullptr);
+    }
   } else if (count >= 4) {  // else spreading the row costs more than it saves
     const SpreadRow<Pairs> row(cos, sin);
     if constexpr (Pairs == 64) {
       if (!is_whole && are_side_by_side) {
         for (; head + 8 <= count; head += 8, heads += 16 * Pairs) {
-          const float* next = head + 16 <= count ? heads + 16 * Pairs : static_cast<const float*>(run.next);
-          rotate_spread<Arithmetic, 8, true>(heads, 2 * Pairs, row, next == nullptr ? heads : next);
+          rotate_spread<Arithmetic, 8, true>(heads, 2 * Pairs, row, next_of(8));
         }
       }
     }

@@ -101,6 +101,14 @@ TEST_P(RotateTensor, WholeHeadsOfEveryWidth) {
   }
 }
 
+// Kernels rotate two to eight heads together, and may fetch those that follow.
+TEST_P(RotateTensor, EveryNumberOfHeads) {
+  for (int heads = 1; heads <= 18; ++heads) {
+    SCOPED_TRACE(testing::Message() << heads << " heads");
+    ASSERT_NO_FATAL_FAILURE(check(shape_of(2, heads, 128), {0, 128}, false, heads));
+  }
+}
+
 TEST_P(RotateTensor, SpansAtAnOffset) {
   for (const int pairs : kPairs) {
     SCOPED_TRACE(testing::Message() << pairs << " pairs");
