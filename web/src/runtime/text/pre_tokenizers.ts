@@ -1,7 +1,7 @@
 // The regular expressions that split text into words before BPE, for each value of tokenizer.ggml.pre.
 import * as advise from "../../core/base/advice.js";
 import { fail } from "../../core/base/errors.js";
-import { withFixedClasses } from "./unicode/classes.js";
+import { onFirstUse, withFixedClasses } from "./unicode/classes.js";
 
 /** Splits a text into words, which concatenate to it, but for a space (▁) that mmBERT adds. */
 type Splitter = (text: string) => string[];
@@ -78,14 +78,14 @@ const jais2Spaces =
 
 /** Splits each run of digits into threes from its end. `except` says where a run has to end: not before such characters. */
 function groupDigits(digits: string, except = ""): Splitter {
-  const pattern = new RegExp(withFixedClasses(`${digits}+`), "gu");
-  const isExcepted = except === "" ? undefined : new RegExp(withFixedClasses(except), "uy");
+  const pattern = onFirstUse(() => withFixedClasses(`${digits}+`), "gu");
+  const excepted = onFirstUse(() => withFixedClasses(except), "uy");
   return (text) =>
-    isolate(text, pattern).flatMap(({ word, isMatch, end }) => {
+    isolate(text, pattern()).flatMap(({ word, isMatch, end }) => {
       if (!isMatch) return [word];
-      if (isExcepted !== undefined) {
-        isExcepted.lastIndex = end;
-        if (isExcepted.test(text)) return [word];
+      if (except !== "") {
+        excepted().lastIndex = end;
+        if (excepted().test(text)) return [word];
       }
       const characters = Array.from(word);
       const first = characters.length % 3;
