@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import test from "node:test";
-import { CONFIG_LIMIT, startupBytes } from "./startup_size.mjs";
+import { CONFIG_LIMIT, programBytes, startupBytes } from "./startup_size.mjs";
 
 // 68 KB for RoPE, by ropes and by given tables, of whole arrays and of their parts, with frequencies of every kind; 18 KB
 // for attention, caches, linear attention and opening a model, which are methods of the same object; 12 KB for checking
@@ -23,4 +23,13 @@ test("an app that only reads configs contains nothing else", async (t) => {
   const kilobytes = (await startupBytes('export { ropeConfig } from "./dist/index.js";')) / 1024;
   t.diagnostic(`${kilobytes.toFixed(1)} KB`);
   assert.ok(kilobytes <= CONFIG_LIMIT, `${kilobytes.toFixed(1)} KB`);
+});
+
+// Without 267 KB that only some commands need, and import when they run: grammars, tokenizers, the doctor, and what writes GGUF files.
+const PROGRAM_LIMIT = 506;
+
+test(`the command line imports at most ${PROGRAM_LIMIT} KB at its start`, async (t) => {
+  const kilobytes = (await programBytes()) / 1024;
+  t.diagnostic(`${kilobytes.toFixed(1)} KB`);
+  assert.ok(kilobytes <= PROGRAM_LIMIT, `${kilobytes.toFixed(1)} KB`);
 });

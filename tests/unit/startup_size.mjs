@@ -14,10 +14,17 @@ const dynamicImports = {
     onResolve({ filter: /./ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
 };
 
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
 /** Bytes of an app with this code, without Emscripten's glue. Models, tokenizers and chat templates are loaded later. */
-export async function startupBytes(contents) {
+export const startupBytes = (contents) => bundledBytes({ stdin: { contents, resolveDir: root } });
+
+/** Bytes that the command line imports at its start, minified. */
+export const programBytes = () => bundledBytes({ entryPoints: [`${root}/dist/cli.node.js`], platform: "node" });
+
+async function bundledBytes(options) {
   const { outputFiles } = await build({
-    stdin: { contents, resolveDir: fileURLToPath(new URL("../..", import.meta.url)) },
+    ...options,
     bundle: true,
     minify: true,
     write: false,

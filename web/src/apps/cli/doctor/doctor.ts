@@ -1,7 +1,7 @@
 // `ropewalk doctor`: what a model's RoPE is, what other systems do with it, and how to run it at a length.
 import type { Command } from "commander";
 import { load } from "../../../index.node.js";
-import { diagnose, type DiagnoseOptions } from "../../../doctor.node.js";
+import type { DiagnoseOptions } from "../../../doctor.node.js";
 import { hubOptions } from "../hub_options.js";
 import { parseTokens } from "../options.js";
 import { type GivenMap, mapFrom, parsePositionMap, POSITION_MAP } from "../rope_options.js";
@@ -51,6 +51,7 @@ export function addDoctor(program: Command, terminal: () => Terminal): void {
 The exit code is 1 if the file doesn't tell enough for an answer.`,
     )
     .action(async (source: string, { context, positionMap, ...flags }: Flags) => {
+      const { diagnose } = await import("../../../doctor.node.js");
       const rw = await load({ threads: 1 });
       const options: DiagnoseOptions = {
         ...(await hubOptions()),
