@@ -5,21 +5,26 @@ import { capture } from "../run.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** What a tool may take: several times what the longest takes on two slow cores. */
+/** Time limit of a tool: several times what the longest takes on two slow cores. */
 const MOST_MINUTES = 8;
 
 /** Looks only at files that changed since the last time. */
 export const CACHED = { cached: true };
 
-/** Runs a tool. One that hangs is started a second time. That hides no fault, because its answer is the same each time. */
-async function runTool(command, args) {
+/**
+ * Runs a tool, and once more if it hangs. A second try can't turn a wrong result into a right one: a tool's result depends only on the
+ * files.
+ */
+async function runTool(command, args, triesLeft = 1) {
   const options = { cwd: root, preferLocal: true, timeout: MOST_MINUTES * 60_000 };
   try {
     return await capture(command, args, options);
   } catch (error) {
-    if (error.signalName !== "SIGTERM") throw error;
-    console.log(`  ${command} took more than ${MOST_MINUTES} minutes, was ended, and starts again`);
-    return await capture(command, args, options);
+    if (error.signalName !== "SIGTERM" || error.durationMs < options.timeout) throw error;
+    const problem = `${command} took more than ${MOST_MINUTES} minutes and was killed`;
+    if (triesLeft === 0) throw new Error(problem, { cause: error });
+    console.log(`  ${problem}; trying again`);
+    return await runTool(command, args, triesLeft - 1);
   }
 }
 

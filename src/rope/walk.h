@@ -2,7 +2,8 @@
 //
 // A tensor too large for any cache waits for memory, and what lets loads overlap best differs between processors. Intel's cores (Xeon)
 // gain a quarter when lines are read ahead. AMD's (Zen 3, Zen 5) have prefetchers that follow a plain walk to the memory limit. When lines
-// are read ahead it takes up to twice as long, and on Zen 3 when several whole heads are rotated together, too.
+// are read ahead it takes up to twice as long, and on Zen 3 when several whole heads are rotated together, too. On Zen 1 and Zen 3, steps
+// fetch the heads that follow, as one stream, while they rotate heads in turn.
 #pragma once
 
 #include <atomic>

@@ -173,7 +173,8 @@ int rotate_groups(const HeadRun& run) {
   const int count = run.count;
   const bool is_whole = run.order == HeadOrder::whole, are_side_by_side = stride == 2 * Pairs;
   int head = 0;
-  // What `group` heads in turn fetch: those eight further on, or of the next token, or, at the end, what they rotate.
+  // Where the heads start that `group` heads in turn fetch: eight heads further on, in the next token if this one ends before that, or, for
+  // the last token, the heads that are rotated. If their number isn't a multiple of `group`, some aren't fetched.
   const auto next_of = [&](int group) {
     if (head + 8 + group <= count) return static_cast<const float*>(heads + 16 * Pairs);
     return next == nullptr ? heads : next + std::max(0, head + 8 - count) * 2 * Pairs;

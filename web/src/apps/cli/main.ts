@@ -22,7 +22,7 @@ import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
 import { addTrace } from "./trace.js";
 
-/** In the order of the help. All are imported at each start, so what is large and only one needs is imported when that one runs. */
+/** In the order of the help. All are imported at every start, so a command imports large modules that few others use only when it runs. */
 const COMMANDS = [
   addInspect,
   addDoctor,
