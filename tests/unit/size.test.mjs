@@ -25,8 +25,8 @@ test("an app that only reads configs contains nothing else", async (t) => {
   assert.ok(kilobytes <= CONFIG_LIMIT, `${kilobytes.toFixed(1)} KB`);
 });
 
-// Without 267 KB that only some commands need, and import when they run: grammars, tokenizers, the doctor, and what writes GGUF files.
-const PROGRAM_LIMIT = 506;
+// Without 57 KB of the doctor, which `ropewalk doctor` imports when it runs.
+const PROGRAM_LIMIT = 717;
 
 test(`the command line imports at most ${PROGRAM_LIMIT} KB at its start`, async (t) => {
   const kilobytes = (await programBytes()) / 1024;

@@ -14,7 +14,9 @@ import { fallbackWarnings, parseQuantizeFormat } from "../quantize_option.js";
 import { isUrl } from "../source.js";
 import { type Terminal, withProgress } from "../terminal.js";
 import { type ThreadFlags, threadOption } from "../thread_option.js";
-import type { GgufPlan } from "./gguf_plan.js";
+import { type GgufPlan, writeGguf } from "./gguf_plan.js";
+import { planGguf } from "./quantize_gguf.js";
+import { planSafetensors } from "./quantize_safetensors.js";
 
 interface Flags extends ThreadFlags {
   to: QuantizeFormat;
@@ -57,11 +59,6 @@ async function quantize(terminal: Terminal, input: string, output: string, { to,
     );
   if (!/\.gguf$/i.test(output)) fail("INVALID_ARGUMENT", "output", `must end in .gguf (got ${output})`);
   await refuseInputs(output, [input], "output");
-  const [{ writeGguf }, { planGguf }, { planSafetensors }] = await Promise.all([
-    import("./gguf_plan.js"),
-    import("./quantize_gguf.js"),
-    import("./quantize_safetensors.js"),
-  ]);
   const files = await openModel(nodeFilePlatform, input, await hubOptions());
   const rw = await load({ threads });
   const { plan, warnings } =

@@ -1,6 +1,7 @@
 // The flags of `generate` and `chat` for what the text may look like.
 import type { Command } from "commander";
 import { fail } from "../../../core/base/errors.js";
+import { formatGrammar } from "../../../runtime/grammar/format.js";
 import type { GenerateOptions, OutputFormat } from "../../../index.node.js";
 import { renamed } from "../../../core/base/field_names.js";
 import { readTextFile } from "../input_file.js";
@@ -49,8 +50,7 @@ export async function formatFrom(flags: FormatFlags): Promise<Pick<GenerateOptio
 }
 
 /** Checks a format before a model is loaded. Errors name the file or flag. */
-async function checked(format: OutputFormat, name: string): Promise<{ format: OutputFormat }> {
-  const { formatGrammar } = await import("../../../runtime/grammar/format.js");
+function checked(format: OutputFormat, name: string): { format: OutputFormat } {
   try {
     formatGrammar(format);
     return { format };
