@@ -52,7 +52,7 @@ export async function checkPrettier({ cached = false } = {}) {
 
 export async function checkClangFormat() {
   const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h"];
-  const files = (await runTool("git", options)).split("\0").filter(Boolean);
+  const files = (await capture("git", options, { cwd: root })).split("\0").filter(Boolean);
   await runTool("clang-format", ["--dry-run", "-Werror", ...files]);
 }
 

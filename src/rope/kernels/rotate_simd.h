@@ -174,9 +174,10 @@ int rotate_groups(const HeadRun& run) {
   const bool is_whole = run.order == HeadOrder::whole, are_side_by_side = stride == 2 * Pairs;
   int head = 0;
   // Where the heads start that `group` heads in turn fetch: eight heads further on, in the next token if this one ends before that, or, for
-  // the last token, the heads that are rotated. If their number isn't a multiple of `group`, some aren't fetched.
-  const auto next_of = [&](int group) {
-    if (head + 8 + group <= count) return static_cast<const float*>(heads + 16 * Pairs);
+  // the last token, the heads that are rotated. Of fewer than eight heads, those would be outside of the tensor. If their number isn't a
+  // multiple of `group`, some aren't fetched.
+  const auto next_of = [&](int group) -> const float* {
+    if (head + 8 + group <= count) return heads + 16 * Pairs;
     return next == nullptr ? heads : next + std::max(0, head + 8 - count) * 2 * Pairs;
   };
   if constexpr (std::is_same_v<Pairing, Half>) {

@@ -22,7 +22,7 @@ import { addTable } from "./table.js";
 import { hasColors, nodeTerminal, type Terminal } from "./terminal.js";
 import { addTrace } from "./trace.js";
 
-/** In the order of the help. All are imported at every start, so a command imports large modules that no other uses when it runs. */
+/** In the order of the help. All are imported at every start, so `ropewalk doctor` imports its large module when it runs. */
 const COMMANDS = [
   addInspect,
   addDoctor,
